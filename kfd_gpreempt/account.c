@@ -34,23 +34,11 @@
  * kernels, and only while groups compete. So neither uses the other.
  */
 
-#include "policy.h"
-
-#define GPREEMPT_FOREVER_NS	(~0ULL)
+#include "demand.h"
 
 /* Parts of the time between two looks */
 #define ACCOUNT_WHOLE		256
 #define ACCOUNT_HALF		128
-
-static u64 account_later(u64 a, u64 b)
-{
-	return a > b ? a : b;
-}
-
-static u64 account_earlier(u64 a, u64 b)
-{
-	return a < b ? a : b;
-}
 
 static enum gpreempt_account_state account_state_off(const struct gpreempt_policy_queue *q)
 {
@@ -99,7 +87,7 @@ static enum gpreempt_account_state account_state_of(const struct gpreempt_policy
 static void account_close(struct gpreempt_account *a, u64 at_ns)
 {
 	u64 ns = at_ns > a->since_ns ? at_ns - a->since_ns : 0;
-	u64 lost_ns = account_earlier(a->lost_ns, ns);
+	u64 lost_ns = gpreempt_earlier(a->lost_ns, ns);
 
 	if (!ns)
 		return;
@@ -125,7 +113,7 @@ static void account_enter(struct gpreempt_account *a, enum gpreempt_account_stat
 
 static u64 account_sure(const struct gpreempt_account *a)
 {
-	return account_later(a->since_ns, a->sure_ns);
+	return gpreempt_later(a->since_ns, a->sure_ns);
 }
 
 /*
@@ -173,7 +161,7 @@ void gpreempt_account_expect(struct gpreempt_policy_node *pn, u64 now_ns)
 {
 	pn->account.worked_ns = now_ns;
 	pn->account.changed_ns = now_ns;
-	pn->account.due_ns = account_earlier(pn->account.due_ns, now_ns);
+	pn->account.due_ns = gpreempt_earlier(pn->account.due_ns, now_ns);
 }
 
 /**
@@ -236,7 +224,7 @@ static u64 account_random(struct gpreempt_account_node *node, u64 below_ns)
 
 static u64 account_least(const struct gpreempt_account_node *node)
 {
-	return account_later(GPREEMPT_ACCOUNT_LOOK_MIN_NS,
+	return gpreempt_later(GPREEMPT_ACCOUNT_LOOK_MIN_NS,
 			     GPREEMPT_ACCOUNT_COST_SHARE * node->read_cost_ns);
 }
 
@@ -247,11 +235,11 @@ static u64 account_least(const struct gpreempt_account_node *node)
 static u64 account_gap(const struct gpreempt_account_node *node, u64 now_ns)
 {
 	u64 least_ns = account_least(node);
-	u64 most_ns = account_later(least_ns, node->nr_open ? GPREEMPT_ACCOUNT_LOOK_MAX_NS :
+	u64 most_ns = gpreempt_later(least_ns, node->nr_open ? GPREEMPT_ACCOUNT_LOOK_MAX_NS :
 							      GPREEMPT_ACCOUNT_QUIET_MAX_NS);
 	u64 gap_ns = (now_ns - node->changed_ns) / GPREEMPT_ACCOUNT_LOOK_SHARE;
 
-	return account_earlier(account_later(gap_ns, least_ns), most_ns);
+	return gpreempt_earlier(gpreempt_later(gap_ns, least_ns), most_ns);
 }
 
 /**
@@ -317,7 +305,7 @@ static void account_turns(const struct gpreempt_account_node *node,
 	if (a->state == GPREEMPT_ACCOUNT_IDLE)
 		at_ns = account_seen_to_begin(node, q, now_ns);
 	else if (!due && a->state == GPREEMPT_ACCOUNT_RUNS && q->seen.active_ns < now_ns)
-		a->sure_ns = account_later(a->sure_ns, q->seen.active_ns);
+		a->sure_ns = gpreempt_later(a->sure_ns, q->seen.active_ns);
 	account_enter(a, state, at_ns ? at_ns : account_change(a, part, now_ns), now_ns);
 	if (at_ns && due)
 		a->part = account_part(node, now_ns - at_ns);
@@ -363,7 +351,7 @@ static void account_look_at(struct gpreempt_policy_node *pn, struct gpreempt_pol
 
 	/* One that was dormant at the last look did not work. */
 	if (a->state == GPREEMPT_ACCOUNT_IDLE)
-		a->sure_ns = account_later(a->sure_ns, node->look_ns);
+		a->sure_ns = gpreempt_later(a->sure_ns, node->look_ns);
 	if (state != GPREEMPT_ACCOUNT_IDLE ||
 	    (q->seen.used && q->seen.launched_ns > node->look_ns))
 		node->worked_ns = now_ns;

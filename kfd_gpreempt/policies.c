@@ -6,8 +6,6 @@
  */
 #include "policy.h"
 
-#define GPREEMPT_FOREVER_NS	(~0ULL)
-
 /* ---- hpf: highest priority first ---- */
 
 static void hpf_rank(struct gpreempt_policy_node *pn, u64 now_ns)

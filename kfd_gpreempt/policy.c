@@ -109,8 +109,6 @@
 #include "demand.h"
 #include "share.h"
 
-#define GPREEMPT_FOREVER_NS	(~0ULL)
-
 /* More steps than there are between two priorities: as old as can be. */
 #define AGE_MAX			(2 * (GPREEMPT_PRIORITY_MAX + 1))
 

@@ -241,6 +241,9 @@
 #define GPREEMPT_KEPT_SHARE		2
 #define GPREEMPT_KEPT_MAXIMUM		4
 
+/* A time that never comes */
+#define GPREEMPT_FOREVER_NS		(~0ULL)
+
 /**
  * enum gpreempt_action - what a decision asks for
  * @GPREEMPT_KEEP: leave the queue as it is
