@@ -595,53 +595,38 @@ container_refused()
 	remove_container "$1" || true
 }
 
-# container_is WANTED NAME CGROUP ANNOTATIONS [CONFIG]: what the scheduler knows of its job
-container_is()
+# container_gets WHAT WANTED NAME CGROUP ANNOTATIONS [CONFIG]: what the scheduler knows of its job or share; WHAT: job or share
+container_gets()
 {
-	local want=$1 got
+	local what=$1 want=$2 got
 
-	shift
-	rm -f "$root/tmp/gpreempt-device.stay" "$root/tmp/gpreempt-device.jobs"
+	shift 2
+	rm -f "$root/tmp/gpreempt-device.stay" "$root/tmp/gpreempt-device.${what}s"
 	container "$@" || { cat "$out"; return 1; }
 	wait_for 60 container_listed
-	got=$(jobs_of busybox)
+	got=$("${what}s_of" busybox)
 	remove_container "$1"
 	wait_for 60 container_gone
-	is "job of container $1" "$got" "$want"
+	is "$what of container $1" "$got" "$want"
 }
 
 containers_are_jobs()
 {
 	engine=$1
-	container_is "own leaves" c1 /test/c1 '"kfd-gpreempt/job": "leave"'
-	container_is "own stays" c2 /test/c2 '' 'job stay'
-	container_is "" c3 /test/c3 '"kfd-gpreempt/job": "none"' 'job leave'
-	container_is "" c4 /test/c4 ''
+	container_gets job "own leaves" c1 /test/c1 '"kfd-gpreempt/job": "leave"'
+	container_gets job "own stays" c2 /test/c2 '' 'job stay'
+	container_gets job "" c3 /test/c3 '"kfd-gpreempt/job": "none"' 'job leave'
+	container_gets job "" c4 /test/c4 ''
 	container_refused "annotation kfd-gpreempt/job: yes is not leave, stay or none" c5 /test/c5 '"kfd-gpreempt/job": "yes"'
 	container_refused "/etc/gpreempt-oci.conf:1: not job leave, job stay or job none" c6 /test/c6 '' 'job yes'
-}
-
-# container_share WANTED NAME CGROUP ANNOTATIONS [CONFIG]: what was set for its cgroup
-container_share()
-{
-	local want=$1 got
-
-	shift
-	rm -f "$root/tmp/gpreempt-device.shares"
-	container "$@" || { cat "$out"; return 1; }
-	wait_for 60 container_listed
-	got=$(shares_of busybox)
-	remove_container "$1"
-	wait_for 60 container_gone
-	is "share of container $1" "$got" "$want"
 }
 
 containers_have_shares()
 {
 	engine=$1
-	container_share "300 0 0/0" d1 /test/d1 '"kfd-gpreempt/share-weight": "300"'
-	container_share "100 20 5000/50000" d2 /test/d2 '"kfd-gpreempt/share-max": "5000/50000"' 'share any = min=20'
-	container_share "" d3 /test/d3 '' 'share batch = weight=20'
+	container_gets share "300 0 0/0" d1 /test/d1 '"kfd-gpreempt/share-weight": "300"'
+	container_gets share "100 20 5000/50000" d2 /test/d2 '"kfd-gpreempt/share-max": "5000/50000"' 'share any = min=20'
+	container_gets share "" d3 /test/d3 '' 'share batch = weight=20'
 	container_refused "annotation kfd-gpreempt/share-weight, -min or -max: max=12000/20000 is more than the administrator allows, which is 10000/20000" d4 \
 		/test/d4 '"kfd-gpreempt/share-max": "60"' 'share normal = max=50'
 }

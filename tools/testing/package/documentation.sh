@@ -131,6 +131,13 @@ rules()
 	"$promtool" test rules "$scratch/rules-test.yml"
 }
 
+# queries_between FROM TO: the queries of Documentation/metrics.rst between two lines, each on one
+queries_between()
+{
+	awk -v from="$1" -v to="$2" '$0 ~ from { on = 1 } $0 ~ to { on = 0 } on && /^    sum by/ { q = "" ; in_q = 1 }
+		on && in_q && /^    / { q = q " " $0 } on && in_q && !/^    / { print q; in_q = 0 }' "$TOP/Documentation/metrics.rst" | tr -s ' '
+}
+
 # The queries of Documentation/metrics.rst, beside what AMD's exporter says of the same devices: its gpu_id is no gpu_id of ours.
 joins()
 {
@@ -138,8 +145,7 @@ joins()
 	local queries
 
 	[ -x "$promtool" ] || skip "promtool is not there: tools/testing/deps.sh"
-	mapfile -t queries < <(awk '/^Beside AMD/ { on = 1 } /^Alerts/ { on = 0 } on && /^    sum by/ { q = "" ; in_q = 1 }
-		on && in_q && /^    / { q = q " " $0 } on && in_q && !/^    / { print q; in_q = 0 }' "$TOP/Documentation/metrics.rst" | tr -s ' ')
+	mapfile -t queries < <(queries_between '^Beside AMD' '^Alerts')
 	is "queries" "${#queries[@]}" 2
 	cat >"$scratch/joins.yml" <<-END
 		evaluation_interval: 1m
@@ -174,8 +180,7 @@ pods()
 	local query labels='bdf="0000:c1:00.0",container_engine="containerd"'
 
 	[ -x "$promtool" ] || skip "promtool is not there: tools/testing/deps.sh"
-	query=$(awk '/^By job/ { on = 1 } /^Beside AMD/ { on = 0 } on && /^    sum by/ { in_q = 1 } in_q && !/^    / { exit } in_q' "$TOP/Documentation/metrics.rst" |
-		tr -s '\n ' ' ')
+	query=$(queries_between '^By job' '^Time used')
 	cat >"$scratch/pods.yml" <<-END
 		evaluation_interval: 1m
 		tests:
@@ -205,8 +210,7 @@ used()
 	local queries none='container_engine="",container_id=""'
 
 	[ -x "$promtool" ] || skip "promtool is not there: tools/testing/deps.sh"
-	mapfile -t queries < <(awk '/^Time used/ { on = 1 } /^Beside AMD/ { on = 0 } on && /^    sum by/ { q = "" ; in_q = 1 }
-		on && in_q && /^    / { q = q " " $0 } on && in_q && !/^    / { print q; in_q = 0 }' "$TOP/Documentation/metrics.rst" | tr -s ' ')
+	mapfile -t queries < <(queries_between '^Time used' '^Beside AMD')
 	is "queries" "${#queries[@]}" 2
 	cat >"$scratch/used.yml" <<-END
 		evaluation_interval: 1m
