@@ -17,7 +17,7 @@
 #define QUEUES_EACH	5
 #define SMALL_ARENA	(256u << 10)	/* that many processes are registered with KFD page by page */
 #define REQUESTS	100
-#define REQUEST_NS	MS
+#define REQUEST_NS	(10 * MS)	/* 1 % of it is more than the guest's own interrupts take from one (some 50 us) */
 #define FIRST_REQUESTS	5
 #define FIRST_WITHIN	(500 * US)
 #define FIRST_NS	(20 * US)	/* what the first work itself takes */
@@ -185,7 +185,7 @@ TEST_F_TIMEOUT(idle, busy_process_is_served_as_if_alone, 300)
 	EXPECT_LE(now.all_ns, PERCENT(alone.all_ns));
 	EXPECT_LE(now.p99_ns, PERCENT(alone.p99_ns));
 	/* There is something to win. */
-	EXPECT_GT(stock.p99_ns, 2 * alone.p99_ns);
+	EXPECT_GT(stock.p99_ns, 3 * alone.p99_ns / 2);
 	for (i = 0; i < IDLE; i++)
 		ASSERT_DONE_ONCE(self->idle[i]);
 	ASSERT_DONE_ONCE(self->busy);
