@@ -66,11 +66,17 @@ static ssize_t busy_read(struct file *file, char __user *to, size_t count, loff_
 	return debugfs_read(file, to, count, pos, vgpu_model_print_busy);
 }
 
+static ssize_t saves_read(struct file *file, char __user *to, size_t count, loff_t *pos)
+{
+	return debugfs_read(file, to, count, pos, vgpu_model_print_saves);
+}
+
 static const struct file_operations stats_fops = { .owner = THIS_MODULE, .open = simple_open, .read = stats_read, .llseek = default_llseek };
 static const struct file_operations queues_fops = { .owner = THIS_MODULE, .open = simple_open, .read = queues_read, .llseek = default_llseek };
 
 static const struct file_operations cus_fops = { .owner = THIS_MODULE, .open = simple_open, .read = cus_read, .llseek = default_llseek };
 static const struct file_operations busy_fops = { .owner = THIS_MODULE, .open = simple_open, .read = busy_read, .llseek = default_llseek };
+static const struct file_operations saves_fops = { .owner = THIS_MODULE, .open = simple_open, .read = saves_read, .llseek = default_llseek };
 
 static int left_get(void *data, u64 *value)
 {
@@ -171,6 +177,7 @@ static void add_device(struct vgpu *v)
 	debugfs_create_file("queues", 0444, folder, v, &queues_fops);
 	debugfs_create_file("cus", 0444, folder, v, &cus_fops);
 	debugfs_create_file("busy", 0444, folder, v, &busy_fops);
+	debugfs_create_file("saves", 0444, folder, v, &saves_fops);
 	debugfs_create_file("scribble", 0200, folder, v, &scribble_fops);
 	debugfs_create_file("reset", 0200, folder, v, &reset_fops);
 	faults = debugfs_create_dir("fault", folder);
@@ -188,7 +195,7 @@ static void add_device(struct vgpu *v)
 /* Before the devices appear */
 void vgpu_debugfs_add(void)
 {
-	static const char *const first[] = { "stats", "queues", "cus", "busy", "scribble", "reset", "fault" };
+	static const char *const first[] = { "stats", "queues", "cus", "busy", "saves", "scribble", "reset", "fault" };
 	struct vgpu *v;
 	char path[64];
 	u32 i;

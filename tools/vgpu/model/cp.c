@@ -439,10 +439,13 @@ u64 vgpu_queue_unmap(struct vgpu_model *m, struct vgpu_queue *q, bool save)
  */
 void vgpu_save_reported(struct vgpu_model *m, u64 asked_ns)
 {
+	u64 ns;
+
 	if (!asked_ns)
 		return;
-	m->stats.save_requests++;
-	m->stats.save_device_ns += m->ops->now_ns(m->ctx) - asked_ns;
+	ns = m->ops->now_ns(m->ctx) - asked_ns;
+	m->save_ns[m->stats.save_requests++ % VGPU_SAVES_KEPT] = ns < U32_MAX ? (u32)ns : U32_MAX;
+	m->stats.save_device_ns += ns;
 	m->reported = true;
 }
 
@@ -874,6 +877,17 @@ u32 vgpu_model_print_stats(struct vgpu_model *m, char *buf, u32 size)
 
 	for (i = 0; i < ARRAY_SIZE(line); i++)
 		n += vgpu_snprintf(buf + n, size - n, "%s %llu\n", line[i].name, (unsigned long long)line[i].value);
+	return n;
+}
+
+/* See vgpu_model.h */
+u32 vgpu_model_print_saves(struct vgpu_model *m, char *buf, u32 size)
+{
+	u64 count = m->stats.save_requests, i;
+	u32 n = 0;
+
+	for (i = count > VGPU_SAVES_KEPT ? count - VGPU_SAVES_KEPT : 0; i < count; i++)
+		n += vgpu_snprintf(buf + n, size - n, "%llu %u\n", (unsigned long long)i, m->save_ns[i % VGPU_SAVES_KEPT]);
 	return n;
 }
 

@@ -63,6 +63,8 @@ enum {
 	VGPU_COMPUTE_USER_DATA_0	= 0x40,	/* what scalar registers begin with; model kernels: the address of their arguments */
 };
 
+#define VGPU_SAVES_KEPT			2048u	/* their lines are shorter than what debugfs shows at once */
+
 #define VGPU_TMPRING_WAVES(t)		((t) & 0xfff)
 #define VGPU_TMPRING_WAVE_BYTES(t)	(((t) >> 12 & 0x1fff) * 1024)
 
@@ -687,6 +689,7 @@ struct vgpu_xcc {
  *	the next run
  * @stats: counters
  * @busy_ns: of each PASID: time for which its compute queues had waves, added up; those of PASIDs that are larger are at 0
+ * @save_ns: what each of the last @stats.save_requests took, as @stats.save_device_ns has it; request n is at n modulo the length
  */
 struct vgpu_model {
 	struct vgpu_config config;
@@ -739,6 +742,7 @@ struct vgpu_model {
 	bool reported;
 	struct vgpu_stats stats;
 	u64 busy_ns[VGPU_PASIDS];
+	u32 save_ns[VGPU_SAVES_KEPT];
 };
 
 static inline void vgpu_list_init(struct vgpu_list *head)

@@ -374,5 +374,7 @@ u32 vgpu_model_print_queues(struct vgpu_model *m, char *buf, u32 size);
 u32 vgpu_model_print_cus(struct vgpu_model *m, char *buf, u32 size);
 /* Lines "pasid ns": time for which its compute queues had waves, added up */
 u32 vgpu_model_print_busy(struct vgpu_model *m, char *buf, u32 size);
+/* Lines "number ns", the oldest first: what the last requests took that took waves off the device */
+u32 vgpu_model_print_saves(struct vgpu_model *m, char *buf, u32 size);
 
 #endif /* VGPU_MODEL_H */

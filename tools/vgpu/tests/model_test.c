@@ -1204,6 +1204,7 @@ TEST(time_to_save_is_counted)
 	struct bed_work *w;
 	struct bed_queue *q = hqd_up(&w, 256, 10, 50 * US);
 	u64 start, bytes, model_ns, counted;
+	char text[128], due[128];
 
 	load_for(q, 0, 2, VMID, 120 * US);
 	CHECK_EQ(bed_stat(b, "save_requests"), 0);
@@ -1224,6 +1225,9 @@ TEST(time_to_save_is_counted)
 	b->access_ns = 0;
 	counted = bed_stat(b, "save_device_ns") - model_ns;
 	CHECK_EQ(bed_stat(b, "save_requests"), 2);
+	vgpu_snprintf(due, sizeof(due), "0 %llu\n1 %llu\n", (unsigned long long)model_ns, (unsigned long long)counted);
+	text[vgpu_model_print_saves(b->m, text, sizeof(text) - 1)] = '\0';
+	CHECK(!strcmp(text, due));
 	CHECK_EQ(bed_stat(b, "saved_bytes"), 2 * bytes);
 	CHECK(counted > model_ns + 256 * 10);
 	CHECK(counted <= b->now - start);
