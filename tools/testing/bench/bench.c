@@ -614,8 +614,12 @@ static void *open_tenant(struct tenant *t)
 
 static void *run_tenant(void *arg)
 {
+	struct sched_param first = { .sched_priority = 1 };
 	struct tenant *t = arg;
 
+	/* A host has a CPU for who wakes up to submit a request; here it would wait for that of the others for a time slice. */
+	if (t->spec.level == LEVELS - 1 && t->spec.arrival != ARRIVAL_CONTINUOUS)
+		pthread_setschedparam(pthread_self(), SCHED_FIFO, &first);
 	__atomic_add_fetch(&shared->ready, 1, __ATOMIC_ACQ_REL);
 	while (!shared->go)
 		kfd_sleep_ns(MS);
@@ -802,6 +806,19 @@ static uint64_t wave_ns(const struct tenant *t)
 	for (i = 0; i < t->classes; i++)
 		sum += kfd_work_progress(&t->work[i]) * t->work[i].kernel->step_ns;
 	return sum;
+}
+
+/* What the device took for each of the requests from @first up to @end that took waves off it */
+static void print_saves(int64_t first, int64_t end)
+{
+	FILE *f = fopen("/sys/kernel/debug/vgpu/saves", "r");
+	long long number, ns;
+
+	while (f && fscanf(f, "%lld %lld", &number, &ns) == 2)
+		if (number >= first && number < end)
+			printf("saved %lld\n", ns);
+	if (f)
+		fclose(f);
 }
 
 static void print_file(const char *path)
@@ -1179,6 +1196,7 @@ static bool run(const struct scenario *sc, uint32_t gpu, uint32_t slots)
 		       (unsigned long long)shared->suspend[i].begin_ns, (unsigned long long)shared->suspend[i].end_ns);
 	for (i = 0; i < shared->nr_samples; i++)
 		printf("sample %d %llu %u\n", shared->sample[i].tenant, (unsigned long long)shared->sample[i].ns, shared->sample[i].waves);
+	print_saves(n0.saves, n1.saves);
 	if (competitor->enable)
 		print_trace();
 	printf("end %s %s %s\n", sc->name, competitor->name, good ? "good" : "bad");
@@ -1239,6 +1257,8 @@ int main(int argc, char **argv)
 	if (!slots)
 		die("no device");
 	save_params();
+	/* The shortest there is: a host's programs do not wait for each other's time slices. */
+	kfd_file_write("/sys/kernel/debug/sched/base_slice_ns", "100000");
 	for (; optind < argc; optind++) {
 		read_scenario(argv[optind], &sc);
 		for (i = 0; i < COMPETITORS; i++) {

@@ -48,6 +48,7 @@ tenant 0 name=a level=2 bystander=0 arrival=periodic done=1 lost=0 twice=0 wave_
 tenant 1 name=b level=0 bystander=0 arrival=continuous done=1 lost=1 twice=0 wave_ns=72000000
 request 0 1000000 1000000 3200000 1020000
 request 0 6000000 0 0 0
+saved 30000
 event 0.001100 gpreempt_inversion: nr_preempt=1
 event 0.001150 gpreempt_preempt_end: elapsed_ns=50000
 event 0.003300 gpreempt_resume: elapsed_ns=60000

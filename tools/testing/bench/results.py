@@ -29,6 +29,10 @@ PHASES = {"notice": "doorbell to decision", "save": "decision to saved", "end_no
 # Two runs are to agree so far; a share of the device or of a CPU, in percent, is as exact as what begins and ends with the window
 AGREE_PCT = 2
 AGREE_SHARE = 0.05
+# What the event says of a queue that gets a turn because it was held for too long (trace.h)
+RELIEF_LEVEL = 1024
+# The device's model sleeps for half of the time at least while others want the CPU (owed_sleep() in tools/vgpu): near to that it is late.
+SATURATED_PCT = 45
 WITHOUT_A_SCHEDULER = ("alone", "stock", "kfd-priority", "launch-gap")
 # Whoever looks at the device can be ahead of the program that has to be woken up first.
 WAKE_UP_NS = 100000
@@ -49,7 +53,7 @@ class Run:
 
     def __init__(self, scenario, competitor):
         self.scenario, self.competitor = scenario, competitor
-        self.tenants, self.events, self.suspends, self.samples = [], [], [], []
+        self.tenants, self.events, self.suspends, self.samples, self.saves = [], [], [], [], []
         self.absent = self.complete = self.good = False
         self.problems = []
         self.window, self.scheduler = {}, {}
@@ -72,6 +76,8 @@ class Run:
             self.suspends.append(tuple(map(int, rest.split())))
         elif word == "sample":
             self.samples.append(tuple(map(int, rest.split())))
+        elif word == "saved":
+            self.saves.append(int(rest))
         elif word == "event":
             seconds, name, values = rest.split(" ", 2)
             self.events.append((round(float(seconds) * 1e6) * 1000, name.rstrip(":"), numbers(values)))
@@ -103,6 +109,15 @@ class Run:
     def preemptions(self):
         """By the scheduler, or by the program that suspends queues in its place"""
         return self.scheduler["preemptions"] if self.scheduler["checks"] else sum(off for _, off, _, _ in self.suspends)
+
+    def relieved(self):
+        """Did queues get a turn because they had been held for too long?"""
+        return any(name == "gpreempt_inversion" and v["level"] == RELIEF_LEVEL for _, name, v in self.events if "level" in v)
+
+    def outranking(self):
+        """How many of the highest level's requests found a lower one on the device. The decision may be to wait for its end instead of preempting it."""
+        found = sorted(ns for ns, name, _ in self.events if name == "gpreempt_inversion")
+        return sum(bisect.bisect_left(found, submit) < bisect.bisect_right(found, done) for submit, _, done in self.submissions())
 
     def unserved(self):
         return sum(not done for t in self.level(max) for _, _, done in t["requests"])
@@ -224,26 +239,33 @@ def bystanders(run, stock):
     return {"loss_pct": round(100 * lost, 2), "lost_us_per_preemption": us(lost * run.elapsed() / preemptions) if preemptions else None}
 
 
-def floor(run, alone, save_us, device):
+def device_cpu_pct(run):
+    return round(run.scheduler.get("device_cpu_ns", 0) / run.elapsed() * 100, 1)
+
+
+def floor(run, alone, device):
     """
-    What the device takes at least for the same requests. Before a request that preempts: unmap, save, connect. From the background, beyond the request: the
-    same, and connect and restore afterwards. A restore takes what a save takes. DEVICE: its unmap_us and connect_us. Beside bystanders there is none: a
-    request shares the device with them. Where several programs have requests these wait for each other, for longer the later each of them begins: it
-    is a floor, but not judged.
+    What the device takes at least for the same requests. Before a request that preempts: unmap, save, connect; of unmapping and saving the same percentile
+    as of the requests. One that waits for the end of a kernel, because that is sooner, may take as long. From the background, beyond the request: the mean of
+    that, and connect and restore afterwards. A restore takes what a save takes. DEVICE: its unmap_us and connect_us. Beside bystanders there is none: a
+    request shares the device with them. It is a floor, but not judged, where several programs have requests, which wait for each other, for longer the later
+    each of them begins; where those that were held for too long got a turn meanwhile; and where the device's model had so much to do that it was late itself.
     """
     latencies, reference = run.latencies(), alone.latencies() if alone and alone.tenants else []
     preemptions = run.scheduler["preemptions"]
-    if not latencies or not reference or save_us is None or not preemptions or any(t["bystander"] for t in run.tenants):
+    if not latencies or not reference or not run.saves or not preemptions or any(t["bystander"] for t in run.tenants):
         return None
+    save_us = mean(run.saves) / 1000
     before_us = save_us + device["connect_us"]
     after_us = device["connect_us"] + save_us - device["unmap_us"]
     # No more than one for each request is needed.
     needed = min(preemptions, len(latencies))
     result = {"before_us": round(before_us, 1), "loss_pct": round(100 * needed * (before_us + after_us) * 1000 / run.elapsed(), 2),
-              "judged": len(run.level(max)) == 1}
+              "judged": len(run.level(max)) == 1 and not run.relieved() and device_cpu_pct(run) < SATURATED_PCT}
     for name, p in (("p50", 50), ("p99", 99)):
         base = percentile(reference, p)
-        least = base + (1000 * before_us if needed >= len(latencies) * (100 - p) / 100 else 0)
+        begins_late = run.outranking() >= len(latencies) * (100 - p) / 100
+        least = base + (percentile(run.saves, p) + 1000 * device["connect_us"] if begins_late else 0)
         result[f"{name}_us"], result[f"{name}_over"], result[f"{name}_over_alone"] = us(least), round(percentile(latencies, p) / least, 3), round(least / base, 3)
     return result
 
@@ -283,8 +305,8 @@ def summarise(run, alone, background, stock=None, device=None):
     # What the device took from seeing a request until it reported that the waves are saved
     result["device"] = {"saves": s.get("saves", 0), "save_us_mean": us(s["save_ns"] / s["saves"]) if s.get("saves") else None}
     result["bystanders"] = bystanders(run, stock)
-    result["floor"] = floor(run, alone, result["device"]["save_us_mean"], device) if device else None
-    result["guest"] = {"device_cpu_pct": round(s.get("device_cpu_ns", 0) / run.elapsed() * 100, 1), "late_us_max": us(max(run.late(), default=None)),
+    result["floor"] = floor(run, alone, device) if device else None
+    result["guest"] = {"device_cpu_pct": device_cpu_pct(run), "late_us_max": us(max(run.late(), default=None)),
                        "end_late_us_max": us(max(run.end_late(), default=None))}
     return result
 
