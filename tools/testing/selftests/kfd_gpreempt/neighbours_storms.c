@@ -386,7 +386,7 @@ static void expect_undelayed(struct __test_metadata *_metadata, const struct pha
 
 TEST_F_TIMEOUT(storms, list_storm_delays_no_preemption, 300)
 {
-	enum { FIRST = 4, PHASE = FIRST + REQUESTS, STEPS = 200 };
+	enum { FIRST = 4, PHASE = FIRST + REQUESTS, STEPS = 1000 };
 	static struct phase calm, list, set;
 
 	START_DECISIONS(3 * PHASE);
