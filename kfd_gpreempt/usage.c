@@ -92,20 +92,18 @@ static void usage_sub(struct gpreempt_queue_usage *sum, const struct gpreempt_qu
  */
 void gpreempt_usage_end(struct gpreempt_queue *gq, struct gpreempt_queue_usage *taken)
 {
-	struct gpreempt_process_usage *pu = &gq->process->usage;
+	struct gpreempt_usage_entry **of = gq->process->usage.of;
 	struct gpreempt_queue_usage left;
+	u32 i;
 
 	lockdep_assert_held(&gpreempt_lock);
 	gpreempt_usage_of(gq, &left);
 	usage_sub(&left, taken);
 	usage_add(taken, &left);
 	usage_add(&gq->gn->usage.ended, &left);
-	if (pu->process)
-		usage_add(&pu->process->ended, &left);
-	if (pu->cgroup)
-		usage_add(&pu->cgroup->ended, &left);
-	if (pu->job)
-		usage_add(&pu->job->ended, &left);
+	for (i = 0; i < GPREEMPT_SUMS; i++)
+		if (of[i])
+			usage_add(&of[i]->ended, &left);
 }
 
 static void usage_free(struct gpreempt_node *gn, struct gpreempt_usage_entry *e)
@@ -196,10 +194,10 @@ void gpreempt_usage_join(struct gpreempt_process *process)
 	rcu_read_lock();
 	like.id = cgroup_id(task_dfl_cgroup(leader));
 	rcu_read_unlock();
-	process->usage.cgroup = usage_get(gn, &like);
+	process->usage.of[GPREEMPT_SUM_CGROUP] = usage_get(gn, &like);
 	like.kind = GPREEMPT_USAGE_PROCESS;
 	like.pid = task_tgid(leader);
-	process->usage.process = usage_get(gn, &like);
+	process->usage.of[GPREEMPT_SUM_PROCESS] = usage_get(gn, &like);
 }
 
 typedef void (*usage_fn)(struct gpreempt_queue_usage *sum,
@@ -229,17 +227,17 @@ static void usage_of_process(const struct gpreempt_process *process, usage_fn fn
  */
 void gpreempt_usage_job(struct gpreempt_process *process, const struct gpreempt_membership *as)
 {
+	struct gpreempt_usage_entry **of = process->usage.of, **job = &of[GPREEMPT_SUM_JOB], like;
 	struct gpreempt_node *gn = process->gn;
-	struct gpreempt_usage_entry like;
 
 	lockdep_assert_held(&gpreempt_lock);
 	/* What it has used so far belongs to where it was. */
-	if (process->usage.job)
-		usage_of_process(process, usage_add, &process->usage.job->ended);
-	usage_put(gn, process->usage.job);
-	process->usage.job = NULL;
-	if (process->usage.process)
-		process->usage.process->job = as ? as->id : 0;
+	if (*job)
+		usage_of_process(process, usage_add, &(*job)->ended);
+	usage_put(gn, *job);
+	*job = NULL;
+	if (of[GPREEMPT_SUM_PROCESS])
+		of[GPREEMPT_SUM_PROCESS]->job = as ? as->id : 0;
 	if (!as)
 		return;
 	like = (struct gpreempt_usage_entry){
@@ -248,10 +246,10 @@ void gpreempt_usage_job(struct gpreempt_process *process, const struct gpreempt_
 		.owner = as->owner,
 		.privileged = as->privileged,
 	};
-	process->usage.job = usage_get(gn, &like);
+	*job = usage_get(gn, &like);
 	/* With what its queues go on to use the sum is above zero again. */
-	if (process->usage.job)
-		usage_of_process(process, usage_sub, &process->usage.job->ended);
+	if (*job)
+		usage_of_process(process, usage_sub, &(*job)->ended);
 }
 
 /**
@@ -262,12 +260,11 @@ void gpreempt_usage_job(struct gpreempt_process *process, const struct gpreempt_
  */
 void gpreempt_usage_leave(struct gpreempt_process *process)
 {
-	struct gpreempt_node *gn = process->gn;
+	u32 i;
 
 	lockdep_assert_held(&gpreempt_lock);
-	usage_put(gn, process->usage.process);
-	usage_put(gn, process->usage.cgroup);
-	usage_put(gn, process->usage.job);
+	for (i = 0; i < GPREEMPT_SUMS; i++)
+		usage_put(process->gn, process->usage.of[i]);
 }
 
 /*
@@ -340,17 +337,15 @@ static void usage_sum_up(struct gpreempt_node *gn, struct gpreempt_queue_usage *
 	list_for_each_entry(e, &gn->usage.entries, link)
 		e->now = e->ended;
 	list_for_each_entry(gq, &gn->queues.list, link) {
-		struct gpreempt_process_usage *pu = &gq->process->usage;
+		struct gpreempt_usage_entry **of = gq->process->usage.of;
 		struct gpreempt_queue_usage usage;
+		u32 i;
 
 		gpreempt_usage_of(gq, &usage);
 		usage_add(node, &usage);
-		if (pu->process)
-			usage_add(&pu->process->now, &usage);
-		if (pu->cgroup)
-			usage_add(&pu->cgroup->now, &usage);
-		if (pu->job)
-			usage_add(&pu->job->now, &usage);
+		for (i = 0; i < GPREEMPT_SUMS; i++)
+			if (of[i])
+				usage_add(&of[i]->now, &usage);
 	}
 }
 
@@ -429,7 +424,7 @@ found:
 	list_for_each_entry(gq, &gn->queues.list, link) {
 		struct gpreempt_queue_usage now;
 
-		if (gq->process->usage.process != e)
+		if (gq->process->usage.of[GPREEMPT_SUM_PROCESS] != e)
 			continue;
 		gpreempt_usage_of(gq, &now);
 		usage_add(usage, &now);

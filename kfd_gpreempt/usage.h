@@ -31,14 +31,24 @@ struct gpreempt_node_usage {
 	u32 nr_ended;
 };
 
+/**
+ * enum gpreempt_sum - where the queues of a process are summed up
+ * @GPREEMPT_SUM_CGROUP: the cgroup that it was in when it made its first queue
+ * @GPREEMPT_SUM_JOB: its job
+ * @GPREEMPT_SUM_PROCESS: itself
+ * @GPREEMPT_SUMS: number of sums
+ */
+enum gpreempt_sum {
+	GPREEMPT_SUM_CGROUP,
+	GPREEMPT_SUM_JOB,
+	GPREEMPT_SUM_PROCESS,
+	GPREEMPT_SUMS
+};
+
 /* What usage.c keeps of a process on a node, and writes alone, under gpreempt_lock. */
 struct gpreempt_process_usage {
-	/** @process: where its queues are summed up; NULL: there was no memory */
-	struct gpreempt_usage_entry *process;
-	/** @cgroup: the same for the cgroup that it was in when it made its first queue */
-	struct gpreempt_usage_entry *cgroup;
-	/** @job: the same for its job; NULL also: it has none */
-	struct gpreempt_usage_entry *job;
+	/** @of: by &enum gpreempt_sum; NULL: it has no job, or there was no memory */
+	struct gpreempt_usage_entry *of[GPREEMPT_SUMS];
 };
 
 /**
