@@ -84,89 +84,89 @@ struct gpreempt_target gpreempt_target_all(void)
 	return (struct gpreempt_target){ .scope = GPREEMPT_SCOPE_ALL };
 }
 
-int gpreempt_list_nodes(struct gpreempt *handle, struct gpreempt_info *info, struct gpreempt_node_info **nodes)
+/**
+ * struct array - what a command is to fill
+ * @address: where the command's argument says where it is
+ * @size: of an entry; 0: it is not asked for
+ * @entries: it
+ */
+struct array {
+	__u64 *address;
+	size_t size;
+	void *entries;
+};
+
+/*
+ * A command that lists something, asked until its arrays are as long as what there is. @nr: where its argument says how long they are. Return: entries
+ * there are, or a negative errno; without any the arrays are NULL.
+ */
+static int list(const struct gpreempt *handle, unsigned long request, void *argument, __u32 *nr, struct array *arrays, unsigned int nr_arrays)
 {
-	struct gpreempt_info arg = { 0 };
-	struct gpreempt_node_info *array = NULL, *grown;
-	unsigned int room;
+	char question[_IOC_SIZE(request)];
+	unsigned int i, room;
 	int error;
 
-	*nodes = NULL;
+	memcpy(question, argument, sizeof(question));
 	do {
-		room = arg.nr_nodes;
-		grown = realloc(array, (room ? room : 1) * sizeof(*array));
-		if (!grown) {
-			error = -ENOMEM;
-			goto out;
+		/* A few more than there were: others come meanwhile. */
+		room = *nr + 8;
+		memcpy(argument, question, sizeof(question));
+		*nr = room;
+		for (i = 0; i < nr_arrays; i++) {
+			void *grown = arrays[i].size ? realloc(arrays[i].entries, room * arrays[i].size) : NULL;
+
+			if (arrays[i].size && !grown) {
+				error = -ENOMEM;
+				goto out;
+			}
+			arrays[i].entries = grown;
+			*arrays[i].address = (uintptr_t)grown;
 		}
-		array = grown;
-		arg = (struct gpreempt_info){ .nodes = (uintptr_t)array, .nr_nodes = room };
-		error = command(handle, GPREEMPT_IOC_INFO, &arg);
+		error = command(handle, request, argument);
 		if (error)
 			goto out;
-	} while (arg.nr_nodes > room);
-
-	arg.nodes = 0;
-	if (info)
-		*info = arg;
-	if (!arg.nr_nodes)
-		goto out;
-	*nodes = array;
-	return arg.nr_nodes;
+	} while (*nr > room);
+	if (*nr)
+		return *nr;
 out:
-	free(array);
+	for (i = 0; i < nr_arrays; i++) {
+		free(arrays[i].entries);
+		arrays[i].entries = NULL;
+	}
 	return error;
 }
 
-/* An array that is as long as that of queues, if it is asked for. False: no memory. */
-static bool grow(void **array, bool wanted, size_t size)
+int gpreempt_list_nodes(struct gpreempt *handle, struct gpreempt_info *info, struct gpreempt_node_info **nodes)
 {
-	void *grown = wanted ? realloc(*array, size) : *array;
+	struct gpreempt_info arg = { 0 };
+	struct array array = { .address = &arg.nodes, .size = sizeof(**nodes) };
+	int nr = list(handle, GPREEMPT_IOC_INFO, &arg, &arg.nr_nodes, &array, 1);
 
-	if (wanted && !grown)
-		return false;
-	*array = grown;
-	return true;
+	*nodes = array.entries;
+	arg.nodes = 0;
+	if (info && nr >= 0)
+		*info = arg;
+	return nr;
 }
 
 /* @jobs, @usage: NULL: they are not asked for */
 static int list_queues(struct gpreempt *handle, const struct gpreempt_target *target, struct gpreempt_queue_info **queues, uint64_t **jobs,
 		       struct gpreempt_queue_usage **usage)
 {
-	void *array = NULL, *ids = NULL, *used = NULL;
-	struct gpreempt_list arg = { .nr_queues = 0 };
-	unsigned int room;
-	int error;
+	struct gpreempt_list arg = { .target = *target };
+	struct array arrays[] = {
+		{ .address = &arg.queues, .size = sizeof(**queues) },
+		{ .address = &arg.jobs, .size = jobs ? sizeof(**jobs) : 0 },
+		{ .address = &arg.usage, .size = usage ? sizeof(**usage) : 0 },
+	};
+	int nr = list(handle, GPREEMPT_IOC_LIST, &arg, &arg.nr_queues, arrays, 3);
 
-	*queues = NULL;
-	do {
-		/* A few more than there were: others open queues meanwhile. */
-		room = arg.nr_queues + 8;
-		if (!grow(&array, true, room * sizeof(**queues)) || !grow(&ids, jobs, room * sizeof(**jobs)) ||
-		    !grow(&used, usage, room * sizeof(**usage))) {
-			error = -ENOMEM;
-			goto out;
-		}
-		arg = (struct gpreempt_list){ .target = *target, .queues = (uintptr_t)array, .nr_queues = room, .jobs = (uintptr_t)ids,
-					      .usage = (uintptr_t)used };
-		error = command(handle, GPREEMPT_IOC_LIST, &arg);
-		if (error)
-			goto out;
-	} while (arg.nr_queues > room);
-
-	if (!arg.nr_queues)
-		goto out;
-	*queues = array;
+	*queues = arrays[0].entries;
 	if (jobs)
-		*jobs = ids;
+		*jobs = arrays[1].entries;
 	if (usage)
-		*usage = used;
-	return arg.nr_queues;
-out:
-	free(array);
-	free(ids);
-	free(used);
-	return error;
+		*usage = arrays[2].entries;
+	return nr;
 }
 
 int gpreempt_list_queues(struct gpreempt *handle, const struct gpreempt_target *target, struct gpreempt_queue_info **queues)
@@ -214,35 +214,14 @@ int gpreempt_list_jobs(struct gpreempt *handle, const struct gpreempt_target *ta
 
 int gpreempt_list_usage(struct gpreempt *handle, unsigned int kinds, unsigned int gpu_id, struct gpreempt_usage_info **entries, uint64_t *time_ns)
 {
-	struct gpreempt_usage arg = { .nr_entries = 0 };
-	struct gpreempt_usage_info *array = NULL, *grown;
-	unsigned int room;
-	int error;
+	struct gpreempt_usage arg = { .kinds = kinds, .gpu_id = gpu_id };
+	struct array array = { .address = &arg.entries, .size = sizeof(**entries) };
+	int nr = list(handle, GPREEMPT_IOC_USAGE, &arg, &arg.nr_entries, &array, 1);
 
-	*entries = NULL;
-	do {
-		/* A few more than there were: others come meanwhile. */
-		room = arg.nr_entries + 8;
-		grown = realloc(array, room * sizeof(*array));
-		if (!grown) {
-			error = -ENOMEM;
-			goto out;
-		}
-		array = grown;
-		arg = (struct gpreempt_usage){ .entries = (uintptr_t)array, .nr_entries = room, .kinds = kinds, .gpu_id = gpu_id };
-		error = command(handle, GPREEMPT_IOC_USAGE, &arg);
-		if (error)
-			goto out;
-	} while (arg.nr_entries > room);
-	if (time_ns)
+	*entries = array.entries;
+	if (time_ns && nr >= 0)
 		*time_ns = arg.time_ns;
-	if (!arg.nr_entries)
-		goto out;
-	*entries = array;
-	return arg.nr_entries;
-out:
-	free(array);
-	return error;
+	return nr;
 }
 
 int gpreempt_find_queue(struct gpreempt *handle, pid_t pid, uint64_t ring_base, struct gpreempt_queue_info *queue)
@@ -402,28 +381,12 @@ int gpreempt_set_share(struct gpreempt *handle, const struct gpreempt_set_share 
 
 int gpreempt_list_shares(struct gpreempt *handle, struct gpreempt_share_info **shares)
 {
-	struct gpreempt_list_shares arg;
-	struct gpreempt_share_info *array;
-	uint32_t room = 64;
-	int error;
+	struct gpreempt_list_shares arg = { 0 };
+	struct array array = { .address = &arg.shares, .size = sizeof(**shares) };
+	int nr = list(handle, GPREEMPT_IOC_LIST_SHARES, &arg, &arg.nr_shares, &array, 1);
 
-	*shares = NULL;
-	for (;;) {
-		array = calloc(room, sizeof(*array));
-		if (!array)
-			return -ENOMEM;
-		arg = (struct gpreempt_list_shares){ .shares = (uintptr_t)array, .nr_shares = room };
-		error = command(handle, GPREEMPT_IOC_LIST_SHARES, &arg);
-		if (!error && arg.nr_shares && arg.nr_shares <= room) {
-			*shares = array;
-			return arg.nr_shares;
-		}
-		free(array);
-		if (error || !arg.nr_shares)
-			return error;
-		/* More of them since. */
-		room = arg.nr_shares + 64;
-	}
+	*shares = array.entries;
+	return nr;
 }
 
 int gpreempt_set_tree_priority(struct gpreempt *handle, const struct gpreempt_target *target, int priority)
