@@ -6,6 +6,10 @@
  * What a queue has used goes into these sums when it ends. Until then a reader adds it. So nothing
  * is lost, and no sum ever becomes less. The sum of a job is without what its processes used before
  * they came, and with what those used that have left: both are put in when that happens.
+ *
+ * Cgroups and jobs without a process are remembered up to a bound, of each user and altogether.
+ * Beyond it a user's oldest one is added to the user's rest, a sum without a number. So what is
+ * told of all cgroups together is what is told of the node.
  */
 #include <linux/cgroup.h>
 #include <linux/cred.h>
@@ -16,16 +20,30 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/uidgid.h>
+#include <linux/user_namespace.h>
 
 #include "node.h"
 #include "target.h"
 
 /**
- * struct gpreempt_usage_entry - a process, a job or a cgroup on a node
+ * struct usage_user - for whom a node remembers entries
+ * @uid: the user
+ * @nr_entries: those that say so
+ * @nr_ended: those of them without a process, the rest not counted
+ */
+struct usage_user {
+	kuid_t uid;
+	u32 nr_entries;
+	u32 nr_ended;
+};
+
+/**
+ * struct gpreempt_usage_entry - a process, a job or a cgroup on a node, or a user's rest
  * @link: in &gpreempt_node_usage.entries: of those without a process the oldest comes first
  * @kind: &enum gpreempt_usage_kind
- * @id: of the cgroup or the job; of a process, of its cgroup
+ * @id: of the cgroup or the job; of a process, of its cgroup; 0: the rest of its user
  * @job: of a process: the id of its job
+ * @user: whose process came first
  * @owner: of a job, who has set it
  * @privileged: with CAP_SYS_ADMIN
  * @pid: the process, referenced; NULL: it is none
@@ -38,6 +56,7 @@ struct gpreempt_usage_entry {
 	u32 kind;
 	u64 id;
 	u64 job;
+	struct usage_user *user;
 	kuid_t owner;
 	bool privileged;
 	struct pid *pid;
@@ -106,11 +125,38 @@ void gpreempt_usage_end(struct gpreempt_queue *gq, struct gpreempt_queue_usage *
 			usage_add(&of[i]->ended, &left);
 }
 
+static bool usage_is_rest(const struct gpreempt_usage_entry *e)
+{
+	return !e->pid && !e->id;
+}
+
+static bool usage_has_ended(const struct gpreempt_usage_entry *e)
+{
+	return !e->nr_processes && !usage_is_rest(e);
+}
+
+/* Around each change of what an entry is: -1 before, 1 after */
+static void usage_count(struct gpreempt_node *gn, const struct gpreempt_usage_entry *e, int by)
+{
+	if (usage_is_rest(e)) {
+		gn->usage.nr_rests += by;
+	} else if (!e->nr_processes) {
+		gn->usage.nr_ended += by;
+		e->user->nr_ended += by;
+	}
+}
+
+static void usage_put_user(struct usage_user *user)
+{
+	if (!--user->nr_entries)
+		kfree(user);
+}
+
 static void usage_free(struct gpreempt_node *gn, struct gpreempt_usage_entry *e)
 {
-	if (!e->nr_processes)
-		gn->usage.nr_ended--;
+	usage_count(gn, e, -1);
 	list_del(&e->link);
+	usage_put_user(e->user);
 	put_pid(e->pid);
 	kfree(e);
 }
@@ -125,15 +171,110 @@ static bool usage_is_dead(const struct gpreempt_usage_entry *e)
 	return dead;
 }
 
-/* Programs that are gone are in the sums of their jobs and cgroups. */
+/* The user, of whom there is an entry more. NULL: no memory. */
+static struct usage_user *usage_get_user(struct gpreempt_node *gn, kuid_t uid)
+{
+	struct gpreempt_usage_entry *e;
+	struct usage_user *user;
+
+	list_for_each_entry(e, &gn->usage.entries, link) {
+		if (!uid_eq(e->user->uid, uid))
+			continue;
+		e->user->nr_entries++;
+		return e->user;
+	}
+	user = kzalloc(sizeof(*user), GFP_KERNEL);
+	if (!user)
+		return NULL;
+	user->uid = uid;
+	user->nr_entries = 1;
+	return user;
+}
+
+/*
+ * Add it to the rest of a user, whose reference it takes. The first one becomes that: so what ends
+ * is never lost for want of memory.
+ */
+static void usage_fold(struct gpreempt_node *gn, struct gpreempt_usage_entry *e,
+		       struct usage_user *user)
+{
+	struct gpreempt_usage_entry *rest;
+
+	list_for_each_entry(rest, &gn->usage.entries, link)
+		if (usage_is_rest(rest) && rest->kind == e->kind && rest->user == user) {
+			usage_put_user(user);
+			usage_add(&rest->ended, &e->ended);
+			usage_free(gn, e);
+			goto last;
+		}
+	rest = e;
+	usage_count(gn, rest, -1);
+	usage_put_user(rest->user);
+	rest->user = user;
+	rest->id = 0;
+	/* It may be of an administrator's jobs. */
+	rest->privileged = true;
+	usage_count(gn, rest, 1);
+last:
+	list_move_tail(&rest->link, &gn->usage.entries);
+}
+
+/* The oldest one of who has most. NULL: no user has too many. */
+static struct gpreempt_usage_entry *usage_surplus(struct gpreempt_node *gn)
+{
+	struct gpreempt_usage_entry *e, *most = NULL;
+
+	/* No user has more than all together. */
+	if (gn->usage.nr_ended <= GPREEMPT_USAGE_ENDED_OF_USER_MAX)
+		return NULL;
+	list_for_each_entry(e, &gn->usage.entries, link)
+		if (usage_has_ended(e) && (!most || e->user->nr_ended > most->user->nr_ended))
+			most = e;
+	return gn->usage.nr_ended > GPREEMPT_USAGE_ENDED_MAX ||
+	       most->user->nr_ended > GPREEMPT_USAGE_ENDED_OF_USER_MAX ? most : NULL;
+}
+
+static struct gpreempt_usage_entry *usage_oldest_rest(struct gpreempt_node *gn)
+{
+	struct gpreempt_usage_entry *e;
+
+	list_for_each_entry(e, &gn->usage.entries, link)
+		if (usage_is_rest(e) && uid_valid(e->user->uid))
+			return e;
+	return NULL;
+}
+
 static void usage_forget(struct gpreempt_node *gn)
 {
 	struct gpreempt_usage_entry *e, *next;
 
+	/* Programs that are gone are in the sums of their jobs and cgroups. */
 	list_for_each_entry_safe(e, next, &gn->usage.entries, link)
-		if (!e->nr_processes &&
-		    (usage_is_dead(e) || gn->usage.nr_ended > GPREEMPT_USAGE_ENDED_MAX))
+		if (!e->nr_processes && usage_is_dead(e))
 			usage_free(gn, e);
+	while ((e = usage_surplus(gn))) {
+		if (e->pid) {
+			usage_free(gn, e);
+			continue;
+		}
+		e->user->nr_entries++;
+		usage_fold(gn, e, e->user);
+	}
+}
+
+/* Of too many users the rests are one, that of no user. May sleep. */
+static void usage_forget_users(struct gpreempt_node *gn)
+{
+	struct gpreempt_usage_entry *e;
+	struct usage_user *unknown;
+
+	while (gn->usage.nr_rests > GPREEMPT_USAGE_RESTS_MAX) {
+		e = usage_oldest_rest(gn);
+		unknown = e ? usage_get_user(gn, INVALID_UID) : NULL;
+		if (!unknown)
+			return;
+		usage_fold(gn, e, unknown);
+	}
 }
 
 static bool usage_is(const struct gpreempt_usage_entry *e, const struct gpreempt_usage_entry *other)
@@ -144,37 +285,61 @@ static bool usage_is(const struct gpreempt_usage_entry *e, const struct gpreempt
 	       (e->privileged || e->kind != GPREEMPT_USAGE_JOB || uid_eq(e->owner, other->owner));
 }
 
+/*
+ * A process belongs to its user; in a user namespace, to who has made the first of those that it
+ * is in. So a user does not become many by the ids that it has there.
+ */
+static kuid_t usage_uid_of(struct task_struct *leader)
+{
+	const struct user_namespace *ns;
+	kuid_t uid;
+
+	rcu_read_lock();
+	uid = task_cred_xxx(leader, euid);
+	for (ns = task_cred_xxx(leader, user_ns); ns != &init_user_ns; ns = ns->parent)
+		uid = ns->owner;
+	rcu_read_unlock();
+	return uid;
+}
+
 /* The entry that is like this one, with a process more. NULL: no memory. */
-static struct gpreempt_usage_entry *usage_get(struct gpreempt_node *gn,
+static struct gpreempt_usage_entry *usage_get(struct gpreempt_process *process,
 					      const struct gpreempt_usage_entry *like)
 {
+	struct gpreempt_node *gn = process->gn;
 	struct gpreempt_usage_entry *e;
 
 	list_for_each_entry(e, &gn->usage.entries, link)
 		if (usage_is(e, like))
 			goto found;
 	e = kzalloc(sizeof(*e), GFP_KERNEL);
-	if (!e) {
-		gpreempt_stats_skip(gn, NULL, GPREEMPT_SKIP_NO_MEMORY);
-		return NULL;
-	}
+	if (!e)
+		goto no_memory;
 	*e = *like;
+	e->user = usage_get_user(gn, usage_uid_of(process->p->lead_thread));
+	if (!e->user)
+		goto free_entry;
 	get_pid(e->pid);
 	list_add_tail(&e->link, &gn->usage.entries);
-	gn->usage.nr_ended++;
+	usage_count(gn, e, 1);
 found:
-	if (!e->nr_processes++)
-		gn->usage.nr_ended--;
+	usage_count(gn, e, -1);
+	e->nr_processes++;
 	return e;
+
+free_entry:
+	kfree(e);
+no_memory:
+	gpreempt_stats_skip(gn, NULL, GPREEMPT_SKIP_NO_MEMORY);
+	return NULL;
 }
 
 static void usage_put(struct gpreempt_node *gn, struct gpreempt_usage_entry *e)
 {
 	if (!e || --e->nr_processes)
 		return;
-	gn->usage.nr_ended++;
-	list_del(&e->link);
-	list_add_tail(&e->link, &gn->usage.entries);
+	usage_count(gn, e, 1);
+	list_move_tail(&e->link, &gn->usage.entries);
 }
 
 /**
@@ -187,17 +352,17 @@ void gpreempt_usage_join(struct gpreempt_process *process)
 {
 	struct task_struct *leader = process->p->lead_thread;
 	struct gpreempt_usage_entry like = { .kind = GPREEMPT_USAGE_CGROUP };
-	struct gpreempt_node *gn = process->gn;
 
 	lockdep_assert_held(&gpreempt_lock);
-	usage_forget(gn);
 	rcu_read_lock();
 	like.id = cgroup_id(task_dfl_cgroup(leader));
 	rcu_read_unlock();
-	process->usage.of[GPREEMPT_SUM_CGROUP] = usage_get(gn, &like);
+	process->usage.of[GPREEMPT_SUM_CGROUP] = usage_get(process, &like);
 	like.kind = GPREEMPT_USAGE_PROCESS;
 	like.pid = task_tgid(leader);
-	process->usage.of[GPREEMPT_SUM_PROCESS] = usage_get(gn, &like);
+	process->usage.of[GPREEMPT_SUM_PROCESS] = usage_get(process, &like);
+	usage_forget(process->gn);
+	usage_forget_users(process->gn);
 }
 
 typedef void (*usage_fn)(struct gpreempt_queue_usage *sum,
@@ -236,6 +401,7 @@ void gpreempt_usage_job(struct gpreempt_process *process, const struct gpreempt_
 		usage_of_process(process, usage_add, &(*job)->ended);
 	usage_put(gn, *job);
 	*job = NULL;
+	usage_forget(gn);
 	if (of[GPREEMPT_SUM_PROCESS])
 		of[GPREEMPT_SUM_PROCESS]->job = as ? as->id : 0;
 	if (!as)
@@ -246,7 +412,7 @@ void gpreempt_usage_job(struct gpreempt_process *process, const struct gpreempt_
 		.owner = as->owner,
 		.privileged = as->privileged,
 	};
-	*job = usage_get(gn, &like);
+	*job = usage_get(process, &like);
 	/* With what its queues go on to use the sum is above zero again. */
 	if (*job)
 		usage_of_process(process, usage_sub, &(*job)->ended);
@@ -265,6 +431,7 @@ void gpreempt_usage_leave(struct gpreempt_process *process)
 	lockdep_assert_held(&gpreempt_lock);
 	for (i = 0; i < GPREEMPT_SUMS; i++)
 		usage_put(process->gn, process->usage.of[i]);
+	usage_forget(process->gn);
 }
 
 /*
@@ -317,6 +484,8 @@ static void usage_tell(struct gpreempt_usage_list *list, const struct gpreempt_n
 	if (!info)
 		return;
 	info->nr_processes = e->nr_processes;
+	if (usage_is_rest(e))
+		info->uid = from_kuid(&init_user_ns, e->user->uid);
 	if (e->kind == GPREEMPT_USAGE_JOB)
 		info->job = e->id;
 	else

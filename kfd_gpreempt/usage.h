@@ -16,19 +16,25 @@ struct gpreempt_usage_entry;
 struct pid;
 
 /*
- * So many jobs and cgroups without a process are remembered on a node. Of more, those that ended
- * first are forgotten. What they used stays in the sum of the node.
+ * So many processes, jobs and cgroups that have no queue now are remembered on a node, of one user
+ * and altogether. Of more the oldest of who has most are forgotten: what the jobs and cgroups used
+ * goes into this user's two rests.
  */
-#define GPREEMPT_USAGE_ENDED_MAX	1024
+#define GPREEMPT_USAGE_ENDED_OF_USER_MAX	512
+#define GPREEMPT_USAGE_ENDED_MAX		2048
+/* Of more rests the oldest are added to that of no user. */
+#define GPREEMPT_USAGE_RESTS_MAX		512
 
 /* What usage.c keeps of a node, and writes alone, under gpreempt_lock. */
 struct gpreempt_node_usage {
-	/** @entries: its processes, jobs and cgroups */
+	/** @entries: its processes, jobs and cgroups, and the rests */
 	struct list_head entries;
 	/** @ended: what queues that have ended have used, all together */
 	struct gpreempt_queue_usage ended;
-	/** @nr_ended: entries without a process */
+	/** @nr_ended: entries without a process, the rests not counted */
 	u32 nr_ended;
+	/** @nr_rests: sums of what is forgotten */
+	u32 nr_rests;
 };
 
 /**

@@ -39,7 +39,9 @@ static int by_node_and_kind(const void *a, const void *b)
 		return x->kind < y->kind ? -1 : 1;
 	if (x->usage.busy_ns != y->usage.busy_ns)
 		return x->usage.busy_ns > y->usage.busy_ns ? -1 : 1;
-	return i < j ? -1 : i > j;
+	if (i != j)
+		return i < j ? -1 : 1;
+	return x->uid < y->uid ? -1 : x->uid > y->uid;
 }
 
 /* By its text: numbers of 64 bits without a sign are not in every json-c. */
@@ -62,6 +64,7 @@ static bool is_same(json_object *before, const struct usage_entry *e)
 	const struct gpreempt_usage_info *u = &e->info;
 
 	return is_text(before, "kind", usage_kind_name(u->kind)) && number_of(before, "gpu_id") == u->gpu_id &&
+	       (!usage_is_rest(u) || number_of(before, "uid") == u->uid) &&
 	       (u->kind != GPREEMPT_USAGE_CGROUP || number_of(before, "cgroup") == u->cgroup) &&
 	       (u->kind != GPREEMPT_USAGE_JOB || number_of(before, "job") == u->job) &&
 	       (u->kind != GPREEMPT_USAGE_PROCESS || ((pid_t)number_of(before, "pid") == u->pid && number_of(before, "started") == e->started));
@@ -119,6 +122,22 @@ static int subtract(const char *path, struct usage *usage, uint64_t *over_ns)
 	return 0;
 }
 
+/* A rest always has, though it may be that of no user. */
+static bool usage_has_uid(const struct usage_entry *e)
+{
+	return usage_is_rest(&e->info) || e->origin.uid != (uid_t)-1;
+}
+
+static const char *name_of(const struct usage_entry *e, char *buffer, size_t size)
+{
+	if (!usage_is_rest(&e->info))
+		return e->name[0] ? e->name : "-";
+	if (e->origin.uid == (uid_t)-1)
+		return "older ones of other users";
+	snprintf(buffer, size, "older ones of uid %lu", (unsigned long)e->origin.uid);
+	return buffer;
+}
+
 static json_object *json_of_entry(const struct usage_entry *e)
 {
 	const struct gpreempt_usage_info *u = &e->info;
@@ -137,9 +156,9 @@ static json_object *json_of_entry(const struct usage_entry *e)
 		add_signed(o, "pid", u->pid);
 		add_number(o, "started", e->started);
 		add_text(o, "command", e->name);
-		if (e->origin.uid != (uid_t)-1)
-			add_number(o, "uid", e->origin.uid);
 	}
+	if (usage_has_uid(e))
+		add_number(o, "uid", e->origin.uid);
 	add_place(o, &e->origin.place);
 	add_number(o, "processes", u->nr_processes);
 	add_usage(o, &u->usage);
@@ -177,7 +196,7 @@ static void print_csv(const struct usage *usage)
 		const struct place *place = &e->origin.place;
 		char uid[24] = "", used[24] = "";
 
-		if (e->origin.uid != (uid_t)-1)
+		if (usage_has_uid(e))
 			snprintf(uid, sizeof(uid), "%lu", (unsigned long)e->origin.uid);
 		if (u->kind == GPREEMPT_USAGE_NODE)
 			snprintf(used, sizeof(used), "%" PRIu64, (uint64_t)u->used_ns);
@@ -190,7 +209,7 @@ static void print_csv(const struct usage *usage)
 
 static void print_table(const struct usage *usage)
 {
-	char place[PLACE_WORDS], used[24];
+	char place[PLACE_WORDS], used[24], name[48];
 	int i;
 
 	printf("%-7s %7s %20s %5s %12s %12s %12s %12s %14s %-44s %s\n", "WHOSE", "GPU", "ID", "PROCS", "USED_S", "BUSY_S", "WAIT_S", "OFF_S", "WAVE_S", "PLACE",
@@ -204,7 +223,7 @@ static void print_table(const struct usage *usage)
 			snprintf(used, sizeof(used), "%.3f", u->used_ns / 1e9);
 		printf("%-7s %7u %20" PRIu64 " %5u %12s %12.3f %12.3f %12.3f %14.1f %-44s %s\n", usage_kind_name(u->kind), u->gpu_id, usage_id(u),
 		       u->nr_processes, used, u->usage.busy_ns / 1e9, u->usage.waiting_ns / 1e9, u->usage.preempted_ns / 1e9, u->usage.wave_us / 1e6,
-		       place_words(&e->origin.place, place, sizeof(place)), e->name[0] ? e->name : "-");
+		       place_words(&e->origin.place, place, sizeof(place)), name_of(e, name, sizeof(name)));
 	}
 }
 

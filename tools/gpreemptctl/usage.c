@@ -44,6 +44,12 @@ uint64_t usage_id(const struct gpreempt_usage_info *info)
 	}
 }
 
+/** usage_is_rest() - is it what a user's cgroups or jobs have used together that the scheduler does not remember? */
+bool usage_is_rest(const struct gpreempt_usage_info *info)
+{
+	return (info->kind == GPREEMPT_USAGE_CGROUP || info->kind == GPREEMPT_USAGE_JOB) && !usage_id(info);
+}
+
 /* Jobs of one id that several users have set are one here: the scheduler does not say whose they are. */
 static bool add_to_same_job(struct usage *usage, const struct gpreempt_usage_info *info)
 {
@@ -52,7 +58,7 @@ static bool add_to_same_job(struct usage *usage, const struct gpreempt_usage_inf
 
 	for (i = 0; i < usage->nr; i++) {
 		same = &usage->entries[i].info;
-		if (same->kind != GPREEMPT_USAGE_JOB || same->gpu_id != info->gpu_id || same->job != info->job)
+		if (same->kind != GPREEMPT_USAGE_JOB || same->gpu_id != info->gpu_id || same->job != info->job || same->uid != info->uid)
 			continue;
 		same->nr_processes += info->nr_processes;
 		same->usage.busy_ns += info->usage.busy_ns;
@@ -182,7 +188,9 @@ int read_usage(struct gpreempt *g, unsigned int wanted, unsigned int gpu_id, str
 	}
 	for (i = 0; i < nr; i++)
 		if (infos[i].kind != GPREEMPT_USAGE_JOB || !add_to_same_job(usage, &infos[i]))
-			usage->entries[usage->nr++] = (struct usage_entry){ .info = infos[i], .origin.uid = (uid_t)-1 };
+			usage->entries[usage->nr++] = (struct usage_entry){
+				.info = infos[i], .origin.uid = usage_is_rest(&infos[i]) ? infos[i].uid : (uid_t)-1,
+			};
 	free(infos);
 	if (!wanted || wanted & 1U << GPREEMPT_USAGE_CGROUP)
 		name_cgroups(usage);

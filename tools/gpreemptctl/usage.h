@@ -10,7 +10,7 @@
  * struct usage_entry - what a node, a cgroup, a job or a process has used
  * @info: what the scheduler says of it
  * @name: of a process, its program; of a cgroup, its path; of a node, its device. "" where it is not known, as of a cgroup that is gone
- * @origin: of a process, where it comes from; of a cgroup, its place alone
+ * @origin: of a process, where it comes from; of a cgroup, its place alone; of a rest, its user
  * @started: of a process: when it began, in clock ticks since boot; 0: not known
  */
 struct usage_entry {
@@ -35,6 +35,7 @@ struct usage {
 int read_usage(struct gpreempt *g, unsigned int kinds, unsigned int gpu_id, struct usage *usage);
 void free_usage(struct usage *usage);
 uint64_t usage_id(const struct gpreempt_usage_info *info);
+bool usage_is_rest(const struct gpreempt_usage_info *info);
 const char *usage_kind_name(unsigned int kind);
 
 /* All but processes, of which there may be any number. */

@@ -73,6 +73,8 @@ static void print_labels(const struct usage_entry *e)
 		printf(",gpreempt_job=\"%" PRIu64 "\"", (uint64_t)u->job);
 	else if (u->kind == GPREEMPT_USAGE_PROCESS)
 		printf(",gpreempt_job=\"\"");
+	if (usage_is_rest(u))
+		printf(",uid=\"%lu\"", (unsigned long)e->origin.uid);
 	if (u->kind == GPREEMPT_USAGE_PROCESS) {
 		printf(",pid=\"%d\",uid=\"", u->pid);
 		if (e->origin.uid != (uid_t)-1)
@@ -83,16 +85,23 @@ static void print_labels(const struct usage_entry *e)
 	printf("}");
 }
 
-/* Is it one of the last that have ended on its node, or has it a process? */
+static bool has_ended(const struct gpreempt_usage_info *u)
+{
+	return (u->kind == GPREEMPT_USAGE_CGROUP || u->kind == GPREEMPT_USAGE_JOB) && !u->nr_processes && !usage_is_rest(u);
+}
+
+/* If it has ended: is it one of the last that have on its node? */
 static bool is_shown(const struct usage *usage, int which)
 {
-	const struct gpreempt_usage_info *u = &usage->entries[which].info;
+	const struct gpreempt_usage_info *u = &usage->entries[which].info, *other;
 	int i, later = 0;
 
-	if (u->nr_processes || (u->kind != GPREEMPT_USAGE_CGROUP && u->kind != GPREEMPT_USAGE_JOB))
+	if (!has_ended(u))
 		return true;
-	for (i = which + 1; i < usage->nr && later < ENDED_MAX; i++)
-		later += usage->entries[i].info.kind == u->kind && usage->entries[i].info.gpu_id == u->gpu_id && !usage->entries[i].info.nr_processes;
+	for (i = which + 1; i < usage->nr && later < ENDED_MAX; i++) {
+		other = &usage->entries[i].info;
+		later += has_ended(other) && other->kind == u->kind && other->gpu_id == u->gpu_id;
+	}
 	return later < ENDED_MAX;
 }
 

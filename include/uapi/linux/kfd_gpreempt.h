@@ -415,12 +415,16 @@ enum gpreempt_usage_kind {
  * struct gpreempt_usage_info - what has been used of a node
  * @kind: &enum gpreempt_usage_kind
  * @gpu_id: the node
- * @cgroup: id of the cgroup, which is the inode number of its directory; of a process, of the one that it counts for
- * @job: id of the job; of a process, of the one that it is in; 0: none
+ * @cgroup: id of the cgroup, which is the inode number of its directory; of a process, of the one that it counts for. 0 of a cgroup: all of
+ *	@uid that are not remembered any more, together
+ * @job: id of the job; of a process, of the one that it is in; 0: none. 0 of a job: all of @uid that are not remembered any more, together
  * @pid: the process, in the caller's namespace
  * @nr_processes: processes with queues on the node now
  * @usage: it never becomes less while @kind, @gpu_id and what says whose it is stay the same
  * @used_ns: of a node: time for which some queue ran. The sum of @usage.busy_ns is larger where kernels run side by side
+ * @uid: of what is not remembered any more: the user whose processes came first to these cgroups or jobs; UINT_MAX: of users that are not
+ *	told apart any more. Otherwise 0
+ * @pad: 0
  * @reserved: 0
  */
 struct gpreempt_usage_info {
@@ -432,7 +436,9 @@ struct gpreempt_usage_info {
 	__u32 nr_processes;
 	struct gpreempt_queue_usage usage;
 	__u64 used_ns;
-	__u64 reserved[2];
+	__u32 uid;
+	__u32 pad;
+	__u64 reserved;
 };
 
 /**
@@ -446,7 +452,9 @@ struct gpreempt_usage_info {
  * @reserved: 0
  *
  * A node's counters begin when the driver is loaded. They stand still while scheduling is switched off or gpreempt_account is 0. Of processes that
- * have ended their job, their cgroup and their node keep what they used: 1024 of those without a process on each node, the last ones.
+ * have ended their job, their cgroup and their node keep what they used. On each node 512 jobs and cgroups without a process are remembered of a
+ * user, and 2048 of all; of more the oldest of the user who has most are told together. So all cgroups together are what the node is. Processes
+ * that live and have no queue are counted with them, and begin anew if they are forgotten.
  *
  * Without CAP_SYS_ADMIN only processes of the caller's user are told, and jobs that this user has set.
  *

@@ -8,7 +8,7 @@
  *
  * With $MACHINE/usage the module tells what was used: a line for each line of queues, BUSY_MS WAITING_MS WAVES, is what its queue uses in a second.
  * A look at the queues takes a second. Lines of $MACHINE/account are what is told of users: KIND GPU CGROUP JOB PID PROCESSES BUSY_MS WAITING_MS
- * PREEMPTED_MS WAVES USED_MS, in each of so many seconds as there were looks, or $USAGE.
+ * PREEMPTED_MS WAVES USED_MS, in each of so many seconds as there were looks, or $USAGE. Of a cgroup or job without a number PID is its user.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -261,6 +261,8 @@ static int usage(struct gpreempt_usage *u)
 			continue;
 		e.usage = (struct gpreempt_queue_usage){ seconds * busy * 1000000, seconds * waiting * 1000000, seconds * preempted * 1000000,
 							 seconds * waves * 1000000 };
+		e.uid = (e.kind == 1 && !e.cgroup) || (e.kind == 2 && !e.job) ? e.pid : 0;
+		e.pid = e.uid ? 0 : e.pid;
 		e.used_ns = seconds * used * 1000000;
 		if (n < u->nr_entries)
 			to[n] = e;

@@ -680,6 +680,48 @@ the_account_says_who_used_how_much()
 	is "lines" "$(wc -l <"$scratch/out")" 2
 }
 
+# Of the users 65001 and 65002 there is more than the scheduler remembers, and of users that it does not tell apart.
+what_is_not_remembered_is_told_by_user()
+{
+	local step pod
+
+	accounted_machine
+	cat >>"$MACHINE/account" <<-END
+		cgroup 51235 0 0 65001 0 100 0 0 3 0
+		cgroup 51235 0 0 -1 0 5 0 0 1 0
+		job 51235 0 0 65002 0 10 0 0 1 0
+		job 51235 0 0 65001 0 10 0 0 1 0
+	END
+	USAGE=10 view account cgroup job -g 51235
+	tr -s ' ' <"$scratch/out" | grep 'older ones' >"$scratch/rests"
+	diff -u - "$scratch/rests" <<-END
+		cgroup 51235 0 0 - 1.000 0.000 0.000 30.0 - older ones of uid 65001
+		cgroup 51235 0 0 - 0.050 0.000 0.000 10.0 - older ones of other users
+		job 51235 0 0 - 0.100 0.000 0.000 10.0 - older ones of uid 65001
+		job 51235 0 0 - 0.100 0.000 0.000 10.0 - older ones of uid 65002
+	END
+	USAGE=2 view account -g 51235 --csv
+	is "users" "$(awk -F, '$4 == 0 { print $1, $7, $13 }' "$scratch/out" | tr '\n' ,)" \
+		"cgroup 65001 200000000,cgroup 4294967295 10000000,job 65001 20000000,job 65002 20000000,"
+	USAGE=2 view account --json
+	cp "$scratch/out" "$scratch/before"
+	python3 - "$scratch/out" <<-'END'
+		import json, sys
+		rests = [u for u in json.load(open(sys.argv[1]))["usage"] if u["kind"] in ("cgroup", "job") and "cgroup" not in u and "job" not in u]
+		assert [(u["kind"], u["uid"], u["busy_ns"]) for u in rests] == [("cgroup", 65001, 200000000), ("cgroup", 4294967295, 10000000),
+				("job", 65001, 20000000), ("job", 65002, 20000000)], rests
+	END
+	sed -i 's/^job 51235 0 0 65002 0 10/job 51235 0 0 65002 0 11/' "$MACHINE/account"
+	USAGE=2 view account job -g 51235 --since "$scratch/before"
+	is "since" "$(awk '/older ones/ { print $NF, $6 }' "$scratch/out" | tr '\n' ,)" "65002 0.002,65001 0.000,"
+	USAGE=2 view account --prometheus
+	is "counters" "$(grep -E '_(cgroup|job)_busy.*uid=' "$scratch/out" | sed 's/.*busy_seconds_total//' | tr '\n' ' ')" \
+		"$(printf '%s ' '{gpu_id="51235",bdf="0000:c6:00.0",cgroup="0",uid="65001"} 0.200000000' \
+			'{gpu_id="51235",bdf="0000:c6:00.0",cgroup="0",uid="4294967295"} 0.010000000' \
+			'{gpu_id="51235",bdf="0000:c6:00.0",gpreempt_job="0",uid="65002"} 0.022000000' \
+			'{gpu_id="51235",bdf="0000:c6:00.0",gpreempt_job="0",uid="65001"} 0.020000000')"
+}
+
 a_node_without_an_account_is_named()
 {
 	local step pod gpu
@@ -912,7 +954,7 @@ scripts_are_clean()
 	linted tools/testing/gpreemptctl/view.sh
 }
 
-plan 33
+plan 34
 must builds_without_warnings builds_without_warnings
 tap cgroups_name_containers cgroups_name_containers
 tap cgroups_name_pods cgroups_name_pods
@@ -937,6 +979,7 @@ tap list_says_how_much_each_queue_has_used list_says_how_much_each_queue_has_use
 tap top_shows_what_was_used_since_the_look_before top_shows_what_was_used_since_the_look_before
 tap top_cuts_jobs_that_do_not_fit top_cuts_jobs_that_do_not_fit
 tap the_account_says_who_used_how_much the_account_says_who_used_how_much
+tap what_is_not_remembered_is_told_by_user what_is_not_remembered_is_told_by_user
 tap a_node_without_an_account_is_named a_node_without_an_account_is_named
 tap the_account_is_for_programs_as_well the_account_is_for_programs_as_well
 tap the_account_is_told_since_an_earlier_one the_account_is_told_since_an_earlier_one

@@ -32,7 +32,7 @@ static void world_accounts(bool hws)
 	open_own_file();
 }
 
-static struct gpreempt_usage_info infos[64];
+static struct gpreempt_usage_info infos[8192];
 static u32 nr_infos;
 
 static void ask_for(u32 kinds)
@@ -277,6 +277,196 @@ TEST(a_job_has_what_was_used_in_it, "a job is told what its processes used while
 	CHECK(sum_of(GPREEMPT_USAGE_JOB).busy_ns > left_ns + 100 * MS);
 }
 
+static struct sim_process *visitor;
+
+/* A program of this user makes its first queue in this cgroup, and ends. */
+static void visit(u32 uid, u64 id)
+{
+	struct cgroup cgroup = { .id = id };
+	struct gpreempt_process process = { .gn = node_of(0), .p = &visitor->p };
+
+	visitor->task.euid.val = uid;
+	visitor->task.cgroup = &cgroup;
+	mutex_lock(&gpreempt_lock);
+	gpreempt_usage_join(&process);
+	visitor->pid.task = NULL;
+	gpreempt_usage_leave(&process);
+	visitor->pid.task = &visitor->task;
+	mutex_unlock(&gpreempt_lock);
+	visitor->task.cgroup = world_cgroup(3);
+}
+
+/* A user's program works in cgroup 3 for a second, and ends. Return: what it has used */
+static u64 work_and_end(u32 uid)
+{
+	struct sim_process *process = add_process(0);
+	u64 busy_ns;
+
+	process->task.euid.val = uid;
+	add_queue_to(process, 0, NORMAL);
+	all_work_for(SEC);
+	busy_ns = sum_of(GPREEMPT_USAGE_NODE).busy_ns;
+	kill_process(process);
+	visitor = add_process(0);
+	CHECK(sum_of(GPREEMPT_USAGE_NODE).busy_ns >= busy_ns && busy_ns > 100 * MS);
+	return sum_of(GPREEMPT_USAGE_NODE).busy_ns;
+}
+
+static u32 remembered_below(u32 kind, u64 first, u64 behind)
+{
+	u32 i, nr = 0;
+
+	ask_for(1U << kind);
+	for (i = 0; i < nr_infos; i++) {
+		u64 id = kind == GPREEMPT_USAGE_JOB ? infos[i].job : infos[i].cgroup;
+
+		nr += id >= first && id < behind;
+	}
+	return nr;
+}
+
+/* What a user's cgroups or jobs have used that are not remembered; 0 as well: there is no such sum */
+static u64 rest_of(u32 kind, u32 uid)
+{
+	u64 sum_ns = 0;
+	u32 i;
+
+	ask_for(1U << kind);
+	for (i = 0; i < nr_infos; i++)
+		if (infos[i].uid == uid && !infos[i].cgroup && !infos[i].job)
+			sum_ns += infos[i].usage.busy_ns;
+	return sum_ns;
+}
+
+#define OF_USER		GPREEMPT_USAGE_ENDED_OF_USER_MAX
+#define OF_ALL		GPREEMPT_USAGE_ENDED_MAX
+
+static void call_as(u32 uid)
+{
+	current->euid.val = uid;
+	current->caps = uid ? 0 : ~0U;
+}
+
+static void set_job(struct sim_queue *sq, u64 id)
+{
+	struct gpreempt_set_job in = { .target = { .scope = GPREEMPT_SCOPE_PROCESS, .pid = process_of(sq)->pid.nr }, .job = id };
+
+	CHECK_EQ(command(GPREEMPT_IOC_SET_JOB, &in), 0);
+}
+
+TEST(a_user_with_many_jobs_forgets_its_own, "a user who makes ever new jobs pushes out its own oldest ones alone, and what they used stays in the sums of that user and of the node")
+{
+	u64 others_ns, before_ns, used_ns;
+	u32 i;
+
+	world_accounts(true);
+	low = add_queue(0);
+	set_job(low, JOB);
+	all_work_for(SEC);
+	kill_process(process_of(low));
+	others_ns = sum_of(GPREEMPT_USAGE_JOB).busy_ns;
+	CHECK(others_ns > 100 * MS);
+	low = add_queue(0);
+	process_of(low)->task.euid.val = 1000;
+	before_ns = sum_of(GPREEMPT_USAGE_NODE).busy_ns;
+	for (i = 0; i < OF_USER + 40; i++) {
+		call_as(1000);
+		set_job(low, 10000 + i);
+		call_as(0);
+		all_work_for(5 * MS);
+		used_ns = sum_of(GPREEMPT_USAGE_NODE).busy_ns;
+		CHECK_EQ(sum_of(GPREEMPT_USAGE_JOB).busy_ns, others_ns + used_ns - before_ns);
+	}
+	CHECK_EQ(remembered_below(GPREEMPT_USAGE_JOB, JOB, JOB + 1), 1);
+	/* One has a process. */
+	CHECK_EQ(remembered_below(GPREEMPT_USAGE_JOB, 10000, 20000), OF_USER + 1);
+	CHECK_EQ(remembered_below(GPREEMPT_USAGE_JOB, 10000, 10039), 0);
+	CHECK(rest_of(GPREEMPT_USAGE_JOB, 1000) > 10 * MS);
+	CHECK_EQ(rest_of(GPREEMPT_USAGE_JOB, 0), 0);
+	call_as(1000);
+	/* In the rest may be jobs of the administrator's. */
+	CHECK_EQ(rest_of(GPREEMPT_USAGE_JOB, 1000), 0);
+	CHECK_EQ(remembered_below(GPREEMPT_USAGE_JOB, 0, ~0ULL), OF_USER + 1);
+	call_as(0);
+	check_sums_within(50);
+}
+
+TEST(a_user_with_many_cgroups_forgets_its_own, "a user whose programs come in ever new cgroups pushes out its own oldest ones alone, and all cgroups together are the node")
+{
+	u64 used_ns;
+	u32 i;
+
+	world_accounts(true);
+	used_ns = work_and_end(1000);
+	for (i = 0; i < OF_USER; i++)
+		visit(1001, 100 + i);
+	CHECK_EQ(remembered_below(GPREEMPT_USAGE_CGROUP, 1, ~0ULL), OF_USER + 1);
+	for (i = 0; i < OF_USER; i++)
+		visit(1001, 5000 + i);
+	/* The one of user 1000 is older than all of these. */
+	CHECK_EQ(remembered_below(GPREEMPT_USAGE_CGROUP, 3, 4), 1);
+	CHECK_EQ(remembered_below(GPREEMPT_USAGE_CGROUP, 100, 5000), 0);
+	CHECK_EQ(remembered_below(GPREEMPT_USAGE_CGROUP, 5000, ~0ULL), OF_USER);
+	CHECK_EQ(rest_of(GPREEMPT_USAGE_CGROUP, 1000), 0);
+	for (i = 0; i < OF_USER; i++)
+		visit(1000, 100 + i);
+	CHECK_EQ(remembered_below(GPREEMPT_USAGE_CGROUP, 3, 4), 0);
+	CHECK_EQ(rest_of(GPREEMPT_USAGE_CGROUP, 1000), used_ns);
+	CHECK_EQ(sum_of(GPREEMPT_USAGE_CGROUP).busy_ns, used_ns);
+	CHECK_EQ(sum_of(GPREEMPT_USAGE_NODE).busy_ns, used_ns);
+}
+
+TEST(who_has_most_makes_room, "when all users together have too many cgroups, those with most give up their oldest, and one with a few keeps them")
+{
+	u32 uid, i;
+
+	world_accounts(true);
+	work_and_end(1000);
+	for (uid = 1001; uid < 1001 + OF_ALL / OF_USER; uid++)
+		for (i = 0; i < OF_USER; i++)
+			visit(uid, uid * 10000 + i);
+	CHECK_EQ(remembered_below(GPREEMPT_USAGE_CGROUP, 1, ~0ULL), OF_ALL);
+	CHECK_EQ(remembered_below(GPREEMPT_USAGE_CGROUP, 3, 4), 1);
+	for (i = 0; i < 40; i++)
+		visit(uid, uid * 10000 + i);
+	CHECK_EQ(remembered_below(GPREEMPT_USAGE_CGROUP, 1, ~0ULL), OF_ALL);
+	CHECK_EQ(remembered_below(GPREEMPT_USAGE_CGROUP, uid * 10000, ~0ULL), 40);
+	CHECK_EQ(remembered_below(GPREEMPT_USAGE_CGROUP, 3, 4), 1);
+}
+
+TEST(ids_of_a_user_namespace_are_one_user, "programs in user namespaces count for who has made the first of them, whatever users they have there")
+{
+	struct user_namespace container = { .parent = &init_user_ns, .owner = { 1001 } }, inner = { .parent = &container, .owner = { 100007 } };
+	u32 i;
+
+	world_accounts(true);
+	work_and_end(1000);
+	visitor->task.user_ns = &inner;
+	for (i = 0; i < OF_USER + 40; i++)
+		visit(100000 + i, 5000 + i);
+	CHECK_EQ(remembered_below(GPREEMPT_USAGE_CGROUP, 3, 4), 1);
+	CHECK_EQ(remembered_below(GPREEMPT_USAGE_CGROUP, 5000, ~0ULL), OF_USER);
+}
+
+TEST(rests_of_many_users_become_one, "the rests of very many users become one, of no user, and the cgroups together are the node still")
+{
+	u64 used_ns;
+	u32 i;
+
+	world_accounts(true);
+	used_ns = work_and_end(1000);
+	for (i = 0; i < OF_ALL; i++)
+		visit(2000 + i, 5000 + i);
+	CHECK_EQ(rest_of(GPREEMPT_USAGE_CGROUP, 1000), used_ns);
+	for (i = 0; i <= GPREEMPT_USAGE_RESTS_MAX; i++)
+		visit(8000 + i, 15000 + i);
+	CHECK_EQ(rest_of(GPREEMPT_USAGE_CGROUP, 1000), 0);
+	CHECK_EQ(rest_of(GPREEMPT_USAGE_CGROUP, ~0U), used_ns);
+	ask_for(1U << GPREEMPT_USAGE_CGROUP);
+	CHECK(nr_infos <= OF_ALL + GPREEMPT_USAGE_RESTS_MAX + 1);
+	CHECK_EQ(sum_of(GPREEMPT_USAGE_NODE).busy_ns, used_ns);
+}
+
 TEST(others_usage_is_the_administrators, "without CAP_SYS_ADMIN the caller's own processes and jobs are told, and neither nodes nor cgroups")
 {
 	u32 i;
@@ -288,19 +478,16 @@ TEST(others_usage_is_the_administrators, "without CAP_SYS_ADMIN the caller's own
 	all_work_for(SEC);
 	ask_for(0);
 	CHECK_EQ(nr_infos, 4);
-	current->euid.val = 1000;
-	current->caps = 0;
-	CHECK_EQ(command(GPREEMPT_IOC_SET_JOB, &(struct gpreempt_set_job){
-		.target = { .scope = GPREEMPT_SCOPE_PROCESS, .pid = process_of(low)->pid.nr }, .job = JOB }), 0);
+	call_as(1000);
+	set_job(low, JOB);
 	ask_for(0);
 	CHECK_EQ(nr_infos, 2);
 	for (i = 0; i < nr_infos; i++)
 		CHECK(infos[i].kind == GPREEMPT_USAGE_JOB || infos[i].pid == process_of(low)->pid.nr);
-	current->euid.val = 1002;
+	call_as(1002);
 	ask_for(0);
 	CHECK_EQ(nr_infos, 0);
-	current->euid.val = 0;
-	current->caps = ~0U;
+	call_as(0);
 }
 
 TEST(usage_is_listed_by_queue, "LIST tells what each queue has used, if it is asked for, and bad questions about usage are refused")

@@ -1072,6 +1072,7 @@ struct sim_process *add_process(int nice)
 	process->task.real_parent = init_pid_ns.child_reaper;
 	process->task.nice = nice;
 	process->task.mm = &process->mm;
+	process->task.user_ns = &init_user_ns;
 	process->task.cgroup = &cgroups[2];
 	process->p.ref.count = 1;
 	mutex_init(&process->p.mutex);

@@ -27,7 +27,7 @@ struct srcu_struct shim_rcu = { .lock = { .real = PTHREAD_MUTEX_INITIALIZER } };
 __thread int shim_rcu_index;
 
 struct pid_namespace init_pid_ns;
-int init_user_ns;
+struct user_namespace init_user_ns;
 int shim_fail_alloc;
 u64 shim_pids_looked_up;
 u64 shim_rcu_callbacks;

@@ -182,6 +182,15 @@ struct pid {
 
 typedef struct { u32 val; } kuid_t;
 static inline bool uid_eq(kuid_t a, kuid_t b) { return a.val == b.val; }
+#define INVALID_UID	((kuid_t){ ~0U })
+static inline bool uid_valid(kuid_t uid) { return uid.val != ~0U; }
+
+struct user_namespace {
+	struct user_namespace *parent;
+	kuid_t owner;
+};
+extern struct user_namespace init_user_ns;
+static inline u32 from_kuid(const struct user_namespace *ns, kuid_t uid) { return uid.val; }
 
 #define CAP_SYS_NICE	(1U << 0)
 #define CAP_IPC_LOCK	(1U << 4)
@@ -192,6 +201,7 @@ static inline bool uid_eq(kuid_t a, kuid_t b) { return a.val == b.val; }
  * What is used as it is in the kernel, then:
  * @tgid: of its process
  * @euid: its user
+ * @user_ns: where its user is one
  * @caps: capabilities
  * @cgroup: where it is
  * @ns: its pid namespace; NULL: the first
@@ -228,6 +238,7 @@ struct task_struct {
 	struct mm_struct *mm;
 	struct pid *tgid;
 	kuid_t euid;
+	const struct user_namespace *user_ns;
 	unsigned int caps;
 	struct task_struct *tracer;
 	struct signal_struct *signal;
@@ -388,6 +399,11 @@ static inline void list_del(struct list_head *entry)
 {
 	list_del_rcu(entry);
 	entry->next = NULL;
+}
+static inline void list_move_tail(struct list_head *entry, struct list_head *list)
+{
+	list_del(entry);
+	list_add_tail(entry, list);
 }
 static inline void list_rotate_left(struct list_head *list)
 {
@@ -784,7 +800,6 @@ struct file {
 	bool opener_is_admin;
 };
 typedef struct { int unused; } poll_table;
-extern int init_user_ns;
 #ifndef O_RDWR
 #define O_RDWR		02
 #endif
