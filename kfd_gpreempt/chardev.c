@@ -187,6 +187,14 @@ static void chardev_describe(const struct gpreempt_queue *gq,
 		info->flags |= GPREEMPT_QUEUE_DEBUGGED;
 	if (READ_ONCE(gq->q->properties.is_suspended))
 		info->flags |= GPREEMPT_QUEUE_SUSPENDED;
+	switch (READ_ONCE(gq->process->priority.follow_stop)) {
+	case GPREEMPT_FOLLOW_STOP_ALWAYS:
+		info->flags |= GPREEMPT_QUEUE_STOPS_ALWAYS;
+		break;
+	case GPREEMPT_FOLLOW_STOP_NEVER:
+		info->flags |= GPREEMPT_QUEUE_STOPS_NEVER;
+		break;
+	}
 	info->logical_priority = gpreempt_policy_read(pq->set.priority);
 	info->effective_priority = gpreempt_policy_read(pq->effective_priority);
 	info->source = READ_ONCE(gq->priority.source);
@@ -552,9 +560,7 @@ static int chardev_change_target(const struct gpreempt_target *target,
 								    chardev_change_setting, change);
 		break;
 	case GPREEMPT_SCOPE_CGROUP:
-		if (change->param >= 0)
-			r = -EINVAL;
-		else if (!match.sees_all)
+		if (!match.sees_all)
 			r = -EPERM;
 		else
 			r = gpreempt_priority_change_cgroup(match.cgroup_id, chardev_change_setting,
@@ -608,16 +614,22 @@ static int chardev_do_set_param(struct client *client, void *argument)
 			return -ERANGE;
 		break;
 	case GPREEMPT_PARAM_EXEMPT:
-	case GPREEMPT_PARAM_FOLLOW_STOP:
 		if (cmd->target.scope != GPREEMPT_SCOPE_PROCESS)
 			return -EINVAL;
-		if (cmd->value > (cmd->param == GPREEMPT_PARAM_EXEMPT ? 1 :
-								  GPREEMPT_FOLLOW_STOP_NEVER))
+		if (cmd->value > 1)
+			return -ERANGE;
+		break;
+	case GPREEMPT_PARAM_FOLLOW_STOP:
+		if (cmd->target.scope == GPREEMPT_SCOPE_QUEUE)
+			return -EINVAL;
+		if (cmd->value > GPREEMPT_FOLLOW_STOP_NEVER)
 			return -ERANGE;
 		break;
 	default:
 		return -EINVAL;
 	}
+	if (cmd->target.scope == GPREEMPT_SCOPE_CGROUP && cmd->param != GPREEMPT_PARAM_FOLLOW_STOP)
+		return -EINVAL;
 	/*
 	 * A share, a deadline, an exemption and the device during a stop are taken from the others;
 	 * a small share may have been meant as a limit.

@@ -372,16 +372,19 @@ void gpreempt_priority_add(struct gpreempt_process *process,
 
 static void priority_get_cgroup(struct task_struct *leader, struct gpreempt_setting *setting)
 {
+	u8 follow_stop = GPREEMPT_FOLLOW_STOP_NODE;
 	struct cgroup *cgroup;
 	struct entry *e;
 
 	for (cgroup = task_dfl_cgroup(leader); cgroup; cgroup = cgroup_parent(cgroup)) {
 		e = priority_find(NULL, cgroup_id(cgroup));
-		if (e && e->setting.has_priority) {
+		if (!e)
+			continue;
+		if (!setting->has_priority && e->setting.has_priority)
 			*setting = e->setting;
-			return;
-		}
+		follow_stop = follow_stop ?: e->setting.follow_stop;
 	}
+	setting->follow_stop = follow_stop;
 }
 
 /* The job of the nearest cgroup that has one. */
@@ -594,6 +597,8 @@ static void priority_derive_process(struct gpreempt_process *process)
 	WRITE_ONCE(process->priority.nice, task_nice(process->p->lead_thread));
 	priority_overrides_of(process, &overrides);
 	process->priority.overrides = overrides;
+	WRITE_ONCE(process->priority.follow_stop,
+		   overrides.process.follow_stop ?: overrides.cgroup.follow_stop);
 	process->priority.stopped = gpreempt_stopped(process);
 	WRITE_ONCE(pp->opt_out, process->priority.overrides.process.exempt);
 	WRITE_ONCE(pp->weight, process->priority.overrides.process.weight);

@@ -39,7 +39,7 @@ struct gpreempt_membership {
  * @inherit: processes below it have @priority as well; of a process
  * @priority: logical priority
  * @weight: share under wfq; 0: by priority
- * @follow_stop: &enum gpreempt_follow_stop; of a process
+ * @follow_stop: &enum gpreempt_follow_stop; of a process or a cgroup
  * @deadline_us: relative deadline under edf; 0: none
  * @job: the job; of a process or a cgroup
  */
@@ -58,7 +58,8 @@ struct gpreempt_setting {
 /**
  * struct gpreempt_overrides - what was set from outside for a process, as the monitor last took it
  * in
- * @cgroup: of the nearest cgroup above it that has a priority
+ * @cgroup: of the nearest cgroup above it that has a priority; its follow_stop is that of the
+ *	nearest that has one
  * @process: of itself
  */
 struct gpreempt_overrides {
@@ -108,6 +109,11 @@ struct gpreempt_process_priority {
 	u64 derived_ns;
 	/** @stopped: it was stopped or frozen then, and has to leave; the monitor's alone */
 	bool stopped;
+	/**
+	 * @follow_stop: &enum gpreempt_follow_stop, its own or its cgroup's; written by the
+	 * monitor
+	 */
+	u8 follow_stop;
 };
 
 bool gpreempt_priority_is_below(struct task_struct *leader, u64 id);

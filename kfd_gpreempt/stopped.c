@@ -14,8 +14,8 @@
  * systems and containers are suspended in these ways (``scontrol suspend``, ``docker pause``). Its
  * memory stays where it is, on the device as well.
  *
- * GPREEMPT_PARAM_FOLLOW_STOP of a process is another word than its nodes': it leaves them all, or
- * none.
+ * GPREEMPT_PARAM_FOLLOW_STOP of a process, or of the nearest cgroup above it that has one, is
+ * another word than its nodes': it leaves them all, or none.
  *
  * No event tells of a stop, so the monitor looks: every 10 ms at the latest while the node has a
  * process that would leave, which are 100 looks a second on a node that otherwise is parked.
@@ -44,7 +44,7 @@
  */
 bool gpreempt_stopped_matters(const struct gpreempt_process *process)
 {
-	switch (process->priority.overrides.process.follow_stop) {
+	switch (process->priority.follow_stop) {
 	case GPREEMPT_FOLLOW_STOP_ALWAYS:
 		return true;
 	case GPREEMPT_FOLLOW_STOP_NEVER:

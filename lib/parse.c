@@ -82,6 +82,22 @@ static bool parse_maximum(const char *word, struct gpreempt_set_share *share, ch
 	return true;
 }
 
+bool parse_follow_stop(const char *text, unsigned int *value)
+{
+	static const char *const words[] = {
+		[GPREEMPT_FOLLOW_STOP_NODE] = "node", [GPREEMPT_FOLLOW_STOP_ALWAYS] = "always", [GPREEMPT_FOLLOW_STOP_NEVER] = "never",
+	};
+	unsigned int i;
+
+	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (strcmp(text, words[i]))
+			continue;
+		*value = i;
+		return true;
+	}
+	return false;
+}
+
 unsigned int parse_share_word(const char *word, struct gpreempt_set_share *share, char *why)
 {
 	unsigned long long value;

@@ -36,6 +36,9 @@ bool parse_number(const char *text, unsigned long long max, unsigned long long *
 /** parse_priority() - "latency", "normal", "batch" or a number, within the ABI's bounds. Return: is it one? */
 bool parse_priority(const char *text, int *priority);
 
+/** parse_follow_stop() - "always", "never" or "node": a &enum gpreempt_follow_stop. Return: is it one? */
+bool parse_follow_stop(const char *text, unsigned int *value);
+
 /**
  * parse_share_word() - weight=N, min=PERCENT or max=PERCENT|QUOTA_US/PERIOD_US|none
  * @word: the word

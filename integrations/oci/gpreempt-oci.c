@@ -20,11 +20,15 @@
  *   kfd-gpreempt/share-weight, -min, -max
  *                                 its part of the GPUs' time: 300; so much at least: 20; so much at most: 30, 5000/50000, none
  *
- * or else the configuration's lines memory and share, which bound the annotations as well.
+ * or else the configuration's lines memory and share, which bound the annotations as well, and
+ *
+ *   kfd-gpreempt/follow-stop      always, never or node: does the container leave the GPUs while it is stopped or frozen?
+ *
+ * or else the configuration's line follow_stop.
  *
  * Usage: gpreempt-oci [--config FILE] (default /etc/gpreempt-oci.conf), with lines: bounds FLOOR..CEILING; class NAME = PRIORITY; qos
  * guaranteed|burstable|besteffort = PRIORITY; job leave|stay|none; memory CLASS = low=SIZE max=SIZE; share CLASS = weight=N min=PERCENT
- * max=PERCENT. What is beyond the bounds is refused: the container is not started, the reason is on stderr.
+ * max=PERCENT; follow_stop always|never|node. What is beyond the bounds is refused: the container is not started, the reason is on stderr.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -40,6 +44,7 @@
 #include "parse.h"
 #include "place.h"
 #include "share.h"
+#include "stop.h"
 
 #define ME		"gpreempt-oci: "
 #define UNIFIED		"/sys/fs/cgroup"
@@ -53,6 +58,7 @@
  * @asks_for_job: its annotations say that, not the configuration
  * @memory: what it is to have of the GPUs' memory
  * @share: what it is to have of their time
+ * @stop: where its queues are while it is stopped
  */
 struct wish {
 	int priority;
@@ -61,6 +67,7 @@ struct wish {
 	bool asks_for_job;
 	struct memory memory;
 	struct share share;
+	struct stop stop;
 };
 
 /* The configuration's line "WORD NAME = PRIORITY". Return: 0 found, 1 not there, -1 wrong, which has been said. */
@@ -96,6 +103,11 @@ static bool parse_bounds(const char *text, void *bounds)
 static bool parse_job(const char *text, void *job)
 {
 	return place_parse_job(text, job);
+}
+
+static bool parse_stop(const char *text, void *value)
+{
+	return parse_follow_stop(text, value);
 }
 
 /* Its line "WORD VALUE"; @good: what such lines look like. Return: false if it is wrong, which has been said. */
@@ -278,6 +290,19 @@ static int share_wish_of(json_object *state, const char *config, struct wish *wi
 	return give_by_class(config, "share", wish, give_share) ? 0 : -1;
 }
 
+/* Return: 0, or -1 after the reason was said. */
+static int stop_wish_of(json_object *state, const char *config, struct wish *wish)
+{
+	const char *text = annotation(state, "kfd-gpreempt/follow-stop");
+
+	memset(&wish->stop, 0, sizeof(wish->stop));
+	if (text && !stop_ask(&wish->stop, text)) {
+		fprintf(stderr, ME "annotation kfd-gpreempt/follow-stop: %s is not always, never or node\n", text);
+		return -1;
+	}
+	return setting_of(config, "follow_stop", parse_stop, &wish->stop.given, "follow_stop always, follow_stop never or follow_stop node") ? 0 : -1;
+}
+
 /* A cgroup of the kubelet's in any hierarchy; "" without one */
 static void find_kubepods(pid_t pid, char *path, size_t size)
 {
@@ -321,6 +346,17 @@ static bool give_time(const struct wish *wish, const char *directory)
 	return !share_matters(&wish->share, error);
 }
 
+/* Return: false if it could not be, and the container asked for it. What is wrong has been said. */
+static bool tell_stops(const struct wish *wish, const char *directory)
+{
+	char why[STOP_WHY];
+	int error = stop_set(directory, &wish->stop, why);
+
+	if (error)
+		fprintf(stderr, ME "%s: %s\n", wish->stop.is_asked ? "annotation kfd-gpreempt/follow-stop" : "follow_stop", why);
+	return !stop_matters(&wish->stop, error);
+}
+
 /* @directory: the container's cgroup; NULL: without cgroups, of process @pid. Return: false if it could not be, which has been said. */
 static bool fulfil(const struct wish *wish, pid_t pid, const char *directory)
 {
@@ -335,7 +371,7 @@ static bool fulfil(const struct wish *wish, pid_t pid, const char *directory)
 	error = directory ? place_set_job(directory, wish->job) : place_set_tree_job(pid, (uint64_t)pid, wish->job);
 	/* A machine without jobs: a container that did not ask for one starts all the same. */
 	if (!error || (!wish->asks_for_job && (error == -ENOENT || error == -ENOTTY)))
-		return bound_memory(wish, directory) && give_time(wish, directory);
+		return bound_memory(wish, directory) && give_time(wish, directory) && tell_stops(wish, directory);
 	fprintf(stderr, ME "%s: the container could not become a job: %s\n", wish->asks_for_job ? "annotation kfd-gpreempt/job" : "job", reason(error));
 	return false;
 }
@@ -362,14 +398,16 @@ static int run(json_object *state, const char *config)
 		find_kubepods(json_object_get_int(pid), path, sizeof(path));
 	/* Whoever asks for nothing is not to suffer from what this machine lacks. */
 	if (priority_wish_of(state, config, error && error != -ENOENT ? "" : path, &wish) || job_wish_of(state, config, &wish) ||
-	    memory_wish_of(state, config, &wish) || share_wish_of(state, config, &wish) || !bounds_of(config, &bounds))
+	    memory_wish_of(state, config, &wish) || share_wish_of(state, config, &wish) || stop_wish_of(state, config, &wish) ||
+	    !bounds_of(config, &bounds))
 		return EXIT_FAILURE;
 	if (!wish.from[0] && wish.job == PLACE_JOB_NONE && dmem_is_empty(&wish.memory.asked) && dmem_is_empty(&wish.memory.given) &&
-	    !wish.share.asked.named && !wish.share.given.named)
+	    !wish.share.asked.named && !wish.share.given.named && !stop_is_for(&wish.stop))
 		return EXIT_SUCCESS;
 	/* Without a hierarchy of version 2, -ENOENT. */
 	if (error && error != -ENOENT) {
-		if (!wish.from[0] && !wish.asks_for_job && dmem_is_empty(&wish.memory.asked) && !share_is_asked_for(&wish.share))
+		if (!wish.from[0] && !wish.asks_for_job && dmem_is_empty(&wish.memory.asked) && !share_is_asked_for(&wish.share) &&
+		    !wish.stop.is_asked)
 			return EXIT_SUCCESS;
 		fprintf(stderr, ME "cgroup of process %d: %s\n", json_object_get_int(pid), strerror(-error));
 		return EXIT_FAILURE;

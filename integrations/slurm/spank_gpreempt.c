@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
  * spank_gpreempt.c - Slurm plugin: srun --gpu-priority=latency|normal|batch|N --gpu-job=leave|stay|none --gpu-memory-low=SIZE --gpu-memory-max=SIZE
- *	--gpu-share-weight=N --gpu-share-min=PERCENT --gpu-share-max=PERCENT|QUOTA_US/PERIOD_US
+ *	--gpu-share-weight=N --gpu-share-min=PERCENT --gpu-share-max=PERCENT|QUOTA_US/PERIOD_US --gpu-follow-stop=always|never|node
  *
  * In srun: refuses what cannot be, before anything is started, with the reason. On the node, as root: asks slurmctld for the job's partition and
  * QOS (the environment is the user's to write), looks at the administrator's bounds, and gives the step's cgroup its priority once its tasks are
  * in it. Without --gpu-priority a step has normal priority, moved into the bounds. With --gpu-job the tasks of a step are, on each node, a job of
  * the scheduler's. With --gpu-memory-low and -max so much of each GPU's memory is protected for the step, and allowed to it. With
- * --gpu-share-weight, -min and -max it has this share of each GPU's time.
+ * --gpu-share-weight, -min and -max it has this share of each GPU's time. --gpu-follow-stop says whether it leaves the GPUs while it is suspended.
  *
  * With Slurm's cgroup v2 plugin that cgroup is the step's own, and the setting goes with it. Elsewhere the plugin makes a cgroup v2 for the
  * step below kfd_gpreempt/, moves the tasks there, and removes it when the step ends.
@@ -17,7 +17,7 @@
  *
  * plugstack.conf: required spank_gpreempt.so [all=FLOOR..CEILING] [partition:NAME=FLOOR..CEILING] [qos:NAME=FLOOR..CEILING] [job=leave|stay|none]
  *	[memory:CLASS=low=SIZE,max=SIZE] [share:CLASS=weight=N,min=PERCENT,max=PERCENT]
- *	[account=admincomment|none]
+ *	[follow_stop=always|never|node] [account=admincomment|none]
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -41,6 +41,7 @@
 #include "parse.h"
 #include "place.h"
 #include "share.h"
+#include "stop.h"
 
 SPANK_PLUGIN(gpreempt, 1);
 
@@ -68,6 +69,7 @@ static enum place_job job_request;
 /* Of both sides; what is allowed is known on the node alone. */
 static struct memory memory;
 static struct share share;
+static struct stop stop;
 /* On the node: may the step run, what it gets, and our own cgroup for it; "" is Slurm's, or none. */
 static bool allowed;
 static bool placed;
@@ -147,6 +149,16 @@ static int most_option(int value, const char *text, int remote)
 	return share_option("max", text);
 }
 
+static int stop_option(int value, const char *text, int remote)
+{
+	(void)value;
+	(void)remote;
+	if (text && stop_ask(&stop, text))
+		return 0;
+	slurm_error(ME "--gpu-follow-stop=%s: not always, never or node", text ? text : "");
+	return -1;
+}
+
 static int option(int value, const char *text, int remote)
 {
 	(void)value;
@@ -210,6 +222,13 @@ static struct spank_option options[] = {
 		.has_arg = 1,
 		.cb = most_option,
 	},
+	{
+		.name = "gpu-follow-stop",
+		.arginfo = "always|never|node",
+		.usage = "does a step leave the GPUs while it is suspended, or as their nodes are told?",
+		.has_arg = 1,
+		.cb = stop_option,
+	},
 	SPANK_OPTIONS_TABLE_END
 };
 
@@ -246,11 +265,11 @@ static bool bounds_of(const char *partition, const char *qos, int ac, char **av,
 	for (i = 0; i < ac; i++) {
 		text = strchr(av[i], '=');
 		if (!strncmp(av[i], "job=", 4) || !strncmp(av[i], "memory:", 7) || !strncmp(av[i], "share:", 6) ||
-		    !strncmp(av[i], "account=", 8))
+		    !strncmp(av[i], "follow_stop=", 12) || !strncmp(av[i], "account=", 8))
 			continue;
 		if ((strncmp(av[i], "all=", 4) && strncmp(av[i], "partition:", 10) && strncmp(av[i], "qos:", 4)) || !text ||
 		    !place_parse_bounds(text + 1, &these)) {
-			slurm_error(ME "plugstack.conf: %s: not all=, partition:NAME= or qos:NAME= with FLOOR..CEILING, job=, memory:CLASS=, share:CLASS= or account=", av[i]);
+			slurm_error(ME "plugstack.conf: %s: not all=, partition:NAME= or qos:NAME= with FLOOR..CEILING, job=, memory:CLASS=, share:CLASS=, follow_stop= or account=", av[i]);
 			return false;
 		}
 		if (about(av[i], "all", "") || about(av[i], "partition:", partition) || about(av[i], "qos:", qos))
@@ -268,6 +287,21 @@ static bool job_of(int ac, char **av, enum place_job *job)
 	for (i = 0; i < ac; i++) {
 		if (!strncmp(av[i], "job=", 4) && !place_parse_job(av[i] + 4, job)) {
 			slurm_error(ME "plugstack.conf: %s: not job=leave, job=stay or job=none", av[i]);
+			return false;
+		}
+	}
+	return true;
+}
+
+/* Return: false if plugstack.conf is wrong, which has been said. */
+static bool stops_of(int ac, char **av, unsigned int *follow_stop)
+{
+	int i;
+
+	*follow_stop = GPREEMPT_FOLLOW_STOP_NODE;
+	for (i = 0; i < ac; i++) {
+		if (!strncmp(av[i], "follow_stop=", 12) && !parse_follow_stop(av[i] + 12, follow_stop)) {
+			slurm_error(ME "plugstack.conf: %s: not follow_stop=always, follow_stop=never or follow_stop=node", av[i]);
 			return false;
 		}
 	}
@@ -328,7 +362,7 @@ static int decide(spank_t sp, int ac, char **av, int *priority)
 	uint32_t job;
 	int status = -1;
 
-	if (!job_of(ac, av, &placing_job) || !accounting_of(ac, av, &accounting) || spank_get_item(sp, S_JOB_ID, &job) != ESPANK_SUCCESS)
+	if (!job_of(ac, av, &placing_job) || !accounting_of(ac, av, &accounting) || !stops_of(ac, av, &stop.given) || spank_get_item(sp, S_JOB_ID, &job) != ESPANK_SUCCESS)
 		return -1;
 	if (job_requested)
 		placing_job = job_request;
@@ -381,12 +415,13 @@ static const char *reason(int error)
 /* For something that takes the module */
 static bool asked(void)
 {
-	return requested || (job_requested && placing_job != PLACE_JOB_NONE) || share_is_asked_for(&share);
+	return requested || (job_requested && placing_job != PLACE_JOB_NONE) || share_is_asked_for(&share) || stop.is_asked;
 }
 
 /* In slurmstepd, where a refusal ends the step alone. */
 int slurm_spank_user_init(spank_t sp, int ac, char **av)
 {
+	const char *what = requested ? "--gpu-priority" : share_is_asked_for(&share) ? SHARE_OPTIONS : stop.is_asked ? "--gpu-follow-stop" : "--gpu-job";
 	int error;
 
 	(void)ac;
@@ -398,7 +433,7 @@ int slurm_spank_user_init(spank_t sp, int ac, char **av)
 	placed = requested || placing != GPREEMPT_PRIORITY_NORMAL;
 	error = asked() ? place_available() : 0;
 	if (error)
-		slurm_error(ME "%s: %s", requested ? "--gpu-priority" : share_is_asked_for(&share) ? SHARE_OPTIONS : "--gpu-job", reason(error));
+		slurm_error(ME "%s: %s", what, reason(error));
 	return error ? -1 : 0;
 }
 
@@ -503,17 +538,29 @@ static int give_time(const char *directory)
 	return error && share_is_asked_for(&share) ? -1 : 0;
 }
 
+/* As bound_memory() */
+static int tell_stops(const char *directory)
+{
+	char why[STOP_WHY];
+	int error = stop_set(directory, &stop, why);
+
+	if (stop_matters(&stop, error))
+		slurm_error(ME "%s: %s", stop.is_asked ? "--gpu-follow-stop" : "follow_stop", why);
+	return error && stop.is_asked ? -1 : 0;
+}
+
 /* What its cgroup has of the GPUs beside a priority. Return: as bound_memory(). */
 static int give_parts(spank_t sp, pid_t pid)
 {
 	char directory[PATH_MAX];
 	int no_cgroup = step_cgroup(sp, pid, directory, sizeof(directory));
+	const char *of = no_cgroup ? NULL : directory;
 
 	if (no_cgroup && no_cgroup != -ENOENT) {
 		slurm_error(ME "the step's cgroup: %s", strerror(-no_cgroup));
-		return asked_for_memory() || share_is_asked_for(&share) ? -1 : 0;
+		return asked_for_memory() || share_is_asked_for(&share) || stop.is_asked ? -1 : 0;
 	}
-	return bound_memory(no_cgroup ? NULL : directory) || give_time(no_cgroup ? NULL : directory) ? -1 : 0;
+	return bound_memory(of) || give_time(of) || tell_stops(of) ? -1 : 0;
 }
 
 static void know_cgroup(uint64_t id)
@@ -683,7 +730,7 @@ int slurm_spank_task_post_fork(spank_t sp, int ac, char **av)
 		return 0;
 	if (accounting)
 		account_for(sp, pid);
-	if ((asked_for_memory() || !dmem_is_empty(&memory.given) || share.asked.named || share.given.named) && give_parts(sp, pid))
+	if ((asked_for_memory() || !dmem_is_empty(&memory.given) || share.asked.named || share.given.named || stop_is_for(&stop)) && give_parts(sp, pid))
 		return -1;
 	if (!placed && placing_job == PLACE_JOB_NONE)
 		return 0;

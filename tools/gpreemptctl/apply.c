@@ -32,6 +32,7 @@ enum kind {
 	KIND_MEMORY,
 	KIND_CLASS_MEMORY,
 	KIND_SHARE,
+	KIND_STOP,
 	KIND_EXE,
 	KIND_USER,
 };
@@ -50,6 +51,7 @@ enum kind {
  * @told: that its memory cannot be bounded here
  * @fresh: its memory has just been set
  * @share: of a cgroup: what it has of each device's time
+ * @follow_stop: of a cgroup: where its queues are while a process of it is stopped; &enum gpreempt_follow_stop
  * @device: file system of the cgroup that has it, with @inode
  * @inode: of that cgroup; 0: none has it yet
  */
@@ -66,6 +68,7 @@ struct rule {
 	bool told;
 	bool fresh;
 	struct gpreempt_set_share share;
+	unsigned int follow_stop;
 	dev_t device;
 	ino_t inode;
 };
@@ -95,7 +98,7 @@ struct given {
 struct config {
 	const char *path;
 	unsigned int line;
-	enum { SECTION_NONE, SECTION_TUNABLES, SECTION_CLASSES, SECTION_JOBS, SECTION_MEMORY, SECTION_SHARES, SECTION_UNKNOWN } section;
+	enum { SECTION_NONE, SECTION_TUNABLES, SECTION_CLASSES, SECTION_JOBS, SECTION_MEMORY, SECTION_SHARES, SECTION_STOPS, SECTION_UNKNOWN } section;
 	struct rule *rules;
 	unsigned int nr_rules;
 	struct given *given;
@@ -283,22 +286,38 @@ static int read_share(struct config *c, char *left, char *right)
 	return 0;
 }
 
+/* cgroup DIR = always|never|node */
+static int read_stop(struct config *c, char *left, const char *right)
+{
+	char *name = strpbrk(left, " \t");
+	unsigned int follow_stop;
+
+	if (name)
+		*name++ = '\0';
+	if (!name || strcmp(left, "cgroup"))
+		return complain(c, c->line, "not `cgroup DIR`: ", left, IGNORED);
+	if (!parse_follow_stop(right, &follow_stop))
+		return complain(c, c->line, "neither always nor never nor node: ", right, IGNORED);
+	add_rule(c, KIND_STOP, trim(name))->follow_stop = follow_stop;
+	return 0;
+}
+
 static int read_section(struct config *c, const char *line)
 {
 	static const char *const names[] = {
 		[SECTION_TUNABLES] = "[tunables]", [SECTION_CLASSES] = "[classes]", [SECTION_JOBS] = "[jobs]", [SECTION_MEMORY] = "[memory]",
-		[SECTION_SHARES] = "[shares]",
+		[SECTION_SHARES] = "[shares]", [SECTION_STOPS] = "[stops]",
 	};
 	unsigned int i;
 
-	for (i = SECTION_TUNABLES; i <= SECTION_SHARES; i++) {
+	for (i = SECTION_TUNABLES; i <= SECTION_STOPS; i++) {
 		if (strcmp(line, names[i]))
 			continue;
 		c->section = i;
 		return 0;
 	}
 	c->section = SECTION_UNKNOWN;
-	return complain(c, c->line, "neither [tunables] nor [classes] nor [jobs] nor [memory] nor [shares]: ", line, "all of the section is ignored");
+	return complain(c, c->line, "neither [tunables] nor [classes] nor [jobs] nor [memory] nor [shares] nor [stops]: ", line, "all of the section is ignored");
 }
 
 /* A path may have one in it, a priority has not. Of a share each word has one: the first of them has spaces beside it. */
@@ -342,6 +361,8 @@ static int read_line(struct config *c, char *line)
 		return read_job(c, trim(line), trim(equals + 1));
 	if (c->section == SECTION_SHARES)
 		return read_share(c, trim(line), trim(equals + 1));
+	if (c->section == SECTION_STOPS)
+		return read_stop(c, trim(line), trim(equals + 1));
 	add_rule(c, KIND_TUNABLE, trim(line))->value = copy(trim(equals + 1));
 	return 0;
 }
@@ -440,6 +461,8 @@ static int set_cgroup(const struct rule *rule, struct gpreempt *g, int fd, ino_t
 	struct gpreempt_target target = gpreempt_target_cgroup(fd);
 	struct gpreempt_set_share share = rule->share;
 
+	if (rule->kind == KIND_STOP)
+		return gpreempt_set_param(g, &target, GPREEMPT_PARAM_FOLLOW_STOP, rule->follow_stop);
 	if (rule->kind == KIND_SHARE) {
 		share.target = target;
 		return gpreempt_set_share(g, &share);
@@ -477,7 +500,8 @@ static int apply_cgroup(const struct config *c, struct rule *rule, struct gpreem
 
 static bool is_of_cgroup(const struct rule *rule)
 {
-	return rule->kind == KIND_CGROUP || rule->kind == KIND_JOB || rule->kind == KIND_MEMORY || rule->kind == KIND_SHARE;
+	return rule->kind == KIND_CGROUP || rule->kind == KIND_JOB || rule->kind == KIND_MEMORY || rule->kind == KIND_SHARE ||
+	       rule->kind == KIND_STOP;
 }
 
 /* Once. Return: the exit status, said. */
@@ -680,6 +704,8 @@ static void take_back_cgroup(const struct rule *rule, struct gpreempt *g)
 			gpreempt_set_job(g, &target, 0, GPREEMPT_JOB_CLEAR);
 		else if (rule->kind == KIND_SHARE)
 			gpreempt_set_share(g, &share);
+		else if (rule->kind == KIND_STOP)
+			gpreempt_set_param(g, &target, GPREEMPT_PARAM_FOLLOW_STOP, GPREEMPT_FOLLOW_STOP_NODE);
 		else if (rule->kind == KIND_CGROUP)
 			gpreempt_clear_priority(g, &target);
 		if (rule->saved && !cgroup_directory(rule->name, directory, sizeof(directory)))

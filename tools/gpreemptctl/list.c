@@ -29,7 +29,7 @@ static const char *ring_of(const struct gpreempt_queue_info *q, char *buffer, si
 
 static void print_queue(const struct member *m)
 {
-	char command[32], queue[24], effective[16] = "", flags[8] = "", job[24] = "-", nspid[16] = "-", ring[24], place[PLACE_WORDS], busy[24], waiting[24];
+	char command[32], queue[24], effective[16] = "", flags[12] = "", job[24] = "-", nspid[16] = "-", ring[24], place[PLACE_WORDS], busy[24], waiting[24];
 	const struct gpreempt_queue_info *q = m->queue;
 	int nr = 0;
 
@@ -53,6 +53,10 @@ static void print_queue(const struct member *m)
 		flags[nr++] = 'D';
 	if (q->flags & GPREEMPT_QUEUE_SUSPENDED)
 		flags[nr++] = 'S';
+	if (q->flags & GPREEMPT_QUEUE_STOPS_ALWAYS)
+		flags[nr++] = 'F';
+	if (q->flags & GPREEMPT_QUEUE_STOPS_NEVER)
+		flags[nr++] = 'N';
 	flags[nr] = '\0';
 	if (m->job)
 		snprintf(job, sizeof(job), "%" PRIu64, m->job);

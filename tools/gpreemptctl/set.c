@@ -39,26 +39,10 @@ static const struct {
 
 #define FOLLOW_STOP	"follow_stop="
 
-static bool parse_follow_stop(const char *word, struct change *change)
-{
-	static const char *const words[] = {
-		[GPREEMPT_FOLLOW_STOP_NODE] = "node", [GPREEMPT_FOLLOW_STOP_ALWAYS] = "always", [GPREEMPT_FOLLOW_STOP_NEVER] = "never",
-	};
-	size_t i;
-
-	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		if (!strcmp(word, words[i])) {
-			change->param = GPREEMPT_PARAM_FOLLOW_STOP;
-			change->value = i;
-			return true;
-		}
-	}
-	return false;
-}
-
 static bool parse_change(const char *word, struct change *change)
 {
 	const char *equals = strchr(word, '=');
+	unsigned int follow_stop;
 	size_t i, length;
 
 	if (!strcmp(word, "clear")) {
@@ -70,8 +54,13 @@ static bool parse_change(const char *word, struct change *change)
 		return parse_priority(word, &change->priority);
 	}
 	change->kind = CHANGE_PARAM;
-	if (!strncmp(word, FOLLOW_STOP, strlen(FOLLOW_STOP)))
-		return parse_follow_stop(equals + 1, change);
+	if (!strncmp(word, FOLLOW_STOP, strlen(FOLLOW_STOP))) {
+		if (!parse_follow_stop(equals + 1, &follow_stop))
+			return false;
+		change->param = GPREEMPT_PARAM_FOLLOW_STOP;
+		change->value = follow_stop;
+		return true;
+	}
 	length = equals - word;
 	for (i = 0; i < sizeof(params) / sizeof(params[0]); i++) {
 		if (strlen(params[i].name) == length && !strncmp(params[i].name, word, length)) {
@@ -117,8 +106,8 @@ static int check_words(const struct options *o)
 		if (o->tree && change.kind != CHANGE_PRIORITY)
 			return fail(EXIT_USAGE, "--tree goes with a priority or a class, not with %s: processes keep what they have inherited; nothing changed",
 				    o->args[i]);
-		if (change.kind == CHANGE_PARAM && o->given & GIVEN_CGROUP)
-			return fail(EXIT_USAGE, "%s is for a process or a queue: a cgroup has a priority only; nothing changed",
+		if (change.kind == CHANGE_PARAM && change.param != GPREEMPT_PARAM_FOLLOW_STOP && o->given & GIVEN_CGROUP)
+			return fail(EXIT_USAGE, "%s is for a process or a queue: a cgroup has a priority and follow_stop only; nothing changed",
 				    o->args[i]);
 		if (change.kind == CHANGE_PARAM && (change.param == GPREEMPT_PARAM_EXEMPT || change.param == GPREEMPT_PARAM_FOLLOW_STOP) &&
 		    o->given & GIVEN_QUEUE)
@@ -147,7 +136,8 @@ int cmd_set(const struct options *o)
 		}
 		error = carry_out(g, &target, &change);
 		if (error == -EINVAL && change.kind == CHANGE_PARAM && change.param == GPREEMPT_PARAM_FOLLOW_STOP)
-			status = fail(EXIT_NO_MODULE, "set %s: the module knows this of no single process; update it; kept %snode", o->args[i], FOLLOW_STOP);
+			status = fail(EXIT_NO_MODULE, "set %s: the module knows this of no single %s; update it; kept %snode", o->args[i],
+				      o->given & GIVEN_CGROUP ? "cgroup" : "process", FOLLOW_STOP);
 		else if (error)
 			status = fail_errno(error, "set %s", o->args[i]);
 	}

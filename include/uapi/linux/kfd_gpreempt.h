@@ -163,6 +163,8 @@ enum gpreempt_queue_state {
  * @GPREEMPT_QUEUE_DEBUGGED: a debugger with CAP_SYS_NICE has its process, which is left alone meanwhile
  * @GPREEMPT_QUEUE_SUSPENDED: a debugger of its process keeps it off the device: no queue yields to it
  *	meanwhile. Since version 3
+ * @GPREEMPT_QUEUE_STOPS_ALWAYS: GPREEMPT_FOLLOW_STOP_ALWAYS is set for its process, or for a cgroup above that. Since version 9
+ * @GPREEMPT_QUEUE_STOPS_NEVER: the same of GPREEMPT_FOLLOW_STOP_NEVER. Since version 9
  */
 enum gpreempt_queue_flag {
 	GPREEMPT_QUEUE_HELD		= 1 << 0,
@@ -172,6 +174,8 @@ enum gpreempt_queue_flag {
 	GPREEMPT_QUEUE_EVICTED		= 1 << 4,
 	GPREEMPT_QUEUE_DEBUGGED		= 1 << 5,
 	GPREEMPT_QUEUE_SUSPENDED	= 1 << 6,
+	GPREEMPT_QUEUE_STOPS_ALWAYS	= 1 << 7,
+	GPREEMPT_QUEUE_STOPS_NEVER	= 1 << 8,
 };
 
 /**
@@ -509,7 +513,7 @@ struct gpreempt_priority {
 
 /**
  * enum gpreempt_follow_stop - values of GPREEMPT_PARAM_FOLLOW_STOP: where are its queues while a process is stopped or frozen?
- * @GPREEMPT_FOLLOW_STOP_NODE: where gpreempt_follow_stop of each node says
+ * @GPREEMPT_FOLLOW_STOP_NODE: nothing is set. What is set for the nearest cgroup above counts; where nothing is, gpreempt_follow_stop of each node
  * @GPREEMPT_FOLLOW_STOP_ALWAYS: off the device
  * @GPREEMPT_FOLLOW_STOP_NEVER: on the device
  */
@@ -520,11 +524,11 @@ enum gpreempt_follow_stop {
 };
 
 /**
- * enum gpreempt_param - parameters of policies, of a queue or a process
+ * enum gpreempt_param - parameters of policies, of a queue, a process or a cgroup
  * @GPREEMPT_PARAM_WEIGHT: share under "wfq", 1..10000; 0: by priority
  * @GPREEMPT_PARAM_DEADLINE_US: relative deadline under "edf", up to an hour; 0: none
  * @GPREEMPT_PARAM_EXEMPT: 1: never a victim; of a process only. 0: like every other
- * @GPREEMPT_PARAM_FOLLOW_STOP: &enum gpreempt_follow_stop; of a process only. Since version 9
+ * @GPREEMPT_PARAM_FOLLOW_STOP: &enum gpreempt_follow_stop; of a process, or of a cgroup for all processes in it and below it. Since version 9
  */
 enum gpreempt_param {
 	GPREEMPT_PARAM_WEIGHT,
@@ -535,13 +539,13 @@ enum gpreempt_param {
 
 /**
  * struct gpreempt_set_param - GPREEMPT_IOC_SET_PARAM
- * @target: in: a queue or a process
+ * @target: in: a queue, a process or a cgroup
  * @param: in: &enum gpreempt_param
  * @flags: in: 0
  * @value: in: in the parameter's unit and bounds
  * @reserved: 0
  *
- * Errors: those of the target; ERANGE (out of bounds); EPERM (without CAP_SYS_NICE); ENOMEM.
+ * Errors: those of the target; ERANGE (out of bounds); EPERM (without CAP_SYS_NICE; of a cgroup, without CAP_SYS_ADMIN); ENOMEM.
  */
 struct gpreempt_set_param {
 	struct gpreempt_target target;

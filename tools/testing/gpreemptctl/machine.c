@@ -2,9 +2,11 @@
 /*
  * machine.c - a made-up machine for gpreemptctl, linked to it with --wrap: /proc, /sys and /run are below $MACHINE, and so is libdrm's table
  *
- * Queues are lines of $MACHINE/queues: PID GPU QUEUE CONTEXT STATE(idle|active|preempted) PRIORITY PENDING PREEMPTIONS OFF_US JOB VERDICT.
+ * Queues are lines of $MACHINE/queues: PID GPU QUEUE CONTEXT STATE(idle|active|preempted) PRIORITY PENDING PREEMPTIONS OFF_US JOB VERDICT. Behind
+ * the state may be /always or /never: are stops of its process followed?
  * Nodes are the folders of /sys/class/kfd/kfd/gpreempt. Priorities and jobs may be set, and change nothing. Shares of cgroups that are set become
- * lines of $MACHINE/shares: DIRECTORY WEIGHT MIN QUOTA/PERIOD; or fail with the errno in /sys/share-errno. With /sys/no-module there is none.
+ * lines of $MACHINE/shares: DIRECTORY WEIGHT MIN QUOTA/PERIOD; or fail with the errno in /sys/share-errno. Parameters of cgroups that are set become
+ * lines of $MACHINE/params: DIRECTORY PARAMETER VALUE. With /sys/no-module there is none.
  *
  * With $MACHINE/usage the module tells what was used: a line for each line of queues, BUSY_MS WAITING_MS WAVES, is what its queue uses in a second.
  * A look at the queues takes a second. Lines of $MACHINE/account are what is told of users: KIND GPU CGROUP JOB PID PROCESSES BUSY_MS WAITING_MS
@@ -139,7 +141,7 @@ static int list(struct gpreempt_list *l)
 	FILE *usages = usage_file();
 	struct gpreempt_queue_info q = { 0 };
 	unsigned long long job;
-	char path[PATH_MAX], word[16];
+	char path[PATH_MAX], word[24], *stops;
 	unsigned int n = 0;
 	FILE *file;
 
@@ -151,9 +153,13 @@ static int list(struct gpreempt_list *l)
 	looks++;
 	snprintf(path, sizeof(path), "%s/queues", getenv("MACHINE"));
 	file = __real_fopen(path, "re");
-	while (file && fscanf(file, "%d %u %u %hu %15s %d %llu %llu %llu %llu %hu", &q.pid, &q.gpu_id, &q.queue_id, &q.context, word, &q.logical_priority,
+	while (file && fscanf(file, "%d %u %u %hu %23s %d %llu %llu %llu %llu %hu", &q.pid, &q.gpu_id, &q.queue_id, &q.context, word, &q.logical_priority,
 			      (unsigned long long *)&q.pending, (unsigned long long *)&q.preempt_count, (unsigned long long *)&q.preempted_us, &job,
 			      &q.verdict) == 11) {
+		stops = strchr(word, '/');
+		q.flags = !stops ? 0 : !strcmp(stops, "/always") ? GPREEMPT_QUEUE_STOPS_ALWAYS : GPREEMPT_QUEUE_STOPS_NEVER;
+		if (stops)
+			*stops = '\0';
 		q.state = state_of(word);
 		q.effective_priority = q.logical_priority;
 		q.waves = ~0U;
@@ -238,6 +244,25 @@ static int set_share(const struct gpreempt_set_share *s)
 	return 0;
 }
 
+static int set_param(const struct gpreempt_set_param *s)
+{
+	char path[PATH_MAX], directory[PATH_MAX] = "", link[32];
+	FILE *file;
+
+	if (s->target.scope != GPREEMPT_SCOPE_CGROUP) {
+		errno = EINVAL;
+		return -1;
+	}
+	snprintf(path, sizeof(path), "%s/params", getenv("MACHINE"));
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", s->target.cgroup_fd);
+	file = __real_fopen(path, "ae");
+	if (!file || __real_readlink(link, directory, sizeof(directory) - 1) < 0)
+		return -1;
+	fprintf(file, "%s %u %llu\n", strstr(directory, "/cgroup/") + 8, s->param, (unsigned long long)s->value);
+	fclose(file);
+	return 0;
+}
+
 static int usage(struct gpreempt_usage *u)
 {
 	struct gpreempt_usage_info *to = (struct gpreempt_usage_info *)(uintptr_t)u->entries, e = { 0 };
@@ -290,6 +315,8 @@ int __wrap_ioctl(int fd, unsigned long request, ...)
 		return 0;
 	if (fd == scheduler && request == GPREEMPT_IOC_SET_SHARE)
 		return set_share(argument);
+	if (fd == scheduler && request == GPREEMPT_IOC_SET_PARAM)
+		return set_param(argument);
 	if (fd == scheduler && request == GPREEMPT_IOC_USAGE)
 		return usage(argument);
 	errno = ENOTTY;

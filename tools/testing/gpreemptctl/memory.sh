@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# memory.sh - what gpreemptctl, the OCI hook and the Slurm plugin write to dmem.low and dmem.max, and what shares hook and plugin set, with address and undefined-behaviour sanitizers, on a made-up
-# machine whose cgroups are folders. TAP on stdout
+# memory.sh - what gpreemptctl, the OCI hook and the Slurm plugin write to dmem.low and dmem.max, what shares hook and plugin set, and whether
+# stops are followed, with address and undefined-behaviour sanitizers, on a made-up machine whose cgroups are folders. TAP on stdout
 #
 # Builds into $BUILD/gpreemptctl-memory.
 . "$(dirname "$0")/lib.sh"
@@ -566,13 +566,113 @@ steps_have_a_share_by_option_or_class()
 	is "message" "$(cat "$err")" "gpreempt: --gpu-share-weight, -min or -max: this node has no amdgpu with kfd_gpreempt"
 }
 
-plan 19
+# stops WANTED: what was set for cgroups: lines "DIRECTORY always|never|node"
+stops()
+{
+	is "stops" "$(awk '$2 == 3 { split("node always never", word, " "); print $1, word[$3 + 1] }' "$MACHINE/params" 2>/dev/null)" "$1"
+}
+
+cgroups_follow_stops_by_command_or_configuration()
+{
+	local pid
+
+	machine
+	status 0 ctl set --cgroup system.slice/a.service follow_stop=always
+	stops "system.slice/a.service always"
+	rm "$MACHINE/params"
+	apply 0 <<-'END'
+		[stops]
+		cgroup system.slice/a.service = always
+		cgroup batch.slice=never
+	END
+	stops "system.slice/a.service always
+batch.slice never"
+	rm "$MACHINE/params"
+	"$built/ctl" apply --follow -i 0.05 "$conf" 2>"$err" &
+	pid=$!
+	becomes 2 eval 'grep -c . "$MACHINE/params" 2>/dev/null'
+	kill $pid
+	wait $pid
+	is "messages" "$(cat "$err")" ""
+	stops "system.slice/a.service always
+batch.slice never
+system.slice/a.service node
+batch.slice node"
+}
+
+containers_follow_stops_by_annotation_or_configuration()
+{
+	local which="annotation kfd-gpreempt/follow-stop" force="; what the GPU's node says is in force"
+
+	container_machine
+	hook 0 '"kfd-gpreempt/follow-stop": "always"' ''
+	stops "system.slice/a.service always"
+	container_machine
+	hook 0 '' 'follow_stop always\n'
+	stops "system.slice/a.service always"
+	container_machine
+	hook 0 '"kfd-gpreempt/follow-stop": "node"' 'follow_stop never\n'
+	stops "system.slice/a.service node"
+	container_machine
+	hook 0 '' 'follow_stop node\n'
+	stops ""
+	is "messages" "$(cat "$err")" ""
+	hook 1 '"kfd-gpreempt/follow-stop": "never"' ''
+	is "message" "$(cat "$err")" "gpreempt-oci: $which: never is not what the administrator allows, which is always or node$force"
+	hook 1 '"kfd-gpreempt/follow-stop": "node"' 'follow_stop always\n'
+	is "message" "$(cat "$err")" "gpreempt-oci: $which: node is not what the administrator allows, which is always$force"
+	hook 1 '"kfd-gpreempt/follow-stop": "1"' ''
+	is "message" "$(cat "$err")" "gpreempt-oci: $which: 1 is not always, never or node"
+	hook 1 '' '#\nfollow_stop 1\n'
+	is "message" "$(cat "$err")" "gpreempt-oci: $conf:2: not follow_stop always, follow_stop never or follow_stop node"
+	touch "$MACHINE/sys/no-module"
+	hook 0 '' 'follow_stop always\n'
+	is "message" "$(cat "$err")" "gpreempt-oci: follow_stop: there is no amdgpu with kfd_gpreempt$force"
+	hook 1 '"kfd-gpreempt/follow-stop": "always"' ''
+	rm "$MACHINE/sys/no-module"
+	: >"$MACHINE/proc/self/mounts"
+	hook 0 '' 'follow_stop always\n'
+	hook 1 '"kfd-gpreempt/follow-stop": "always"' ''
+	is "message" "$(cat "$err")" "gpreempt-oci: $which: this is set for cgroups of version 2, which this machine has not$force"
+	stops ""
+}
+
+steps_follow_stops_by_option_or_configuration()
+{
+	local of=system.slice/slurmstepd.scope/job_5/step_0 without=
+
+	step_builds
+	step 0 --gpu-follow-stop=always
+	stops "$of always"
+	step 0 follow_stop=always all=-500..500
+	stops "$of always"
+	step 0 --gpu-follow-stop=node follow_stop=never
+	stops "$of node"
+	is "messages" "$(cat "$err")" ""
+	step 3 --gpu-follow-stop=never
+	is "message" "$(cat "$err")" \
+		"gpreempt: --gpu-follow-stop: never is not what the administrator allows, which is always or node; what the GPU's node says is in force"
+	stops ""
+	step 1 --gpu-follow-stop=yes
+	is "message" "$(cat "$err")" "gpreempt: --gpu-follow-stop=yes: not always, never or node"
+	step 2 follow_stop=yes
+	is "message" "$(cat "$err")" "gpreempt: plugstack.conf: follow_stop=yes: not follow_stop=always, follow_stop=never or follow_stop=node"
+	without=module
+	step 0 follow_stop=always
+	is "messages" "$(cat "$err")" ""
+	step 2 --gpu-follow-stop=always
+	is "message" "$(cat "$err")" "gpreempt: --gpu-follow-stop: this node has no amdgpu with kfd_gpreempt"
+}
+
+plan 22
 must "builds without warnings" builds_without_warnings
 for t in sizes_are_bytes_or_parts_of_each_gpu a_cgroup_gets_the_controller_from_all_above one_gpu_alone what_a_cgroup_has_is_shown \
 	what_cannot_be_says_value_bound_and_what_is_kept classes_and_cgroups_have_memory lines_that_cannot_be_are_told protection_that_those_above_do_not_give_is_told the_service_takes_back_what_it_gave \
 	without_the_controller_priorities_are_given_all_the_same containers_have_memory_by_annotation_or_class containers_may_not_have_more_than_is_allowed \
 	containers_that_ask_need_the_controller containers_have_a_share_by_annotation_or_class containers_may_not_have_more_than_their_share \
-	containers_that_ask_need_shares steps_have_memory_by_option_or_class steps_have_a_share_by_option_or_class; do
+	containers_that_ask_need_shares steps_have_memory_by_option_or_class steps_have_a_share_by_option_or_class \
+	cgroups_follow_stops_by_command_or_configuration containers_follow_stops_by_annotation_or_configuration \
+	steps_follow_stops_by_option_or_configuration; do
 	tap $t $t
 done
 finish

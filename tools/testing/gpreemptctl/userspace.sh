@@ -125,11 +125,10 @@ wrong_usage_is_told()
 	wrong 'fast is neither a priority' set -p 1 fast
 	wrong 'weight=x is neither' set -p 1 5 weight=x
 	wrong 'wait=5 is neither' set -p 1 wait=5
-	wrong 'a cgroup has a priority only' set --cgroup / weight=5
+	wrong 'a cgroup has a priority and follow_stop only' set --cgroup / weight=5
 	wrong 'for a process, not for one of its queues' set -p 1 -g 1 -q 1 exempt=1
 	wrong 'for a process, not for one of its queues' set -p 1 -g 1 -q 1 follow_stop=never
 	wrong 'follow_stop=1 is neither a priority (-1023..1023) nor a class (latency, normal, batch) nor clear, weight=N, deadline_us=N, exempt=0|1 or follow_stop=always|never|node; nothing changed' set -p 1 follow_stop=1
-	wrong 'a cgroup has a priority only' set --cgroup / follow_stop=always
 	wrong 'run --priority N|--class C -- COMMAND' run -- true
 	wrong 'run --priority N|--class C -- COMMAND' run --class batch
 	wrong 'fast is neither a priority' run --class fast -- true
@@ -234,7 +233,7 @@ a_good_configuration_is_not_mentioned()
 	config 0 <"$TOP/dist/gpreempt.conf"
 	# With all that it suggests, for a user that is here.
 	sed -E 's/^#([a-z])/\1/; s/^user training/user root/' "$TOP/dist/gpreempt.conf" >"$scratch/all"
-	is "suggestions" "$(grep -cE '^(poll_us|cgroup|exe|user) ' "$scratch/all")" 7
+	is "suggestions" "$(grep -cE '^(poll_us|cgroup|exe|user) ' "$scratch/all")" 8
 	config 0 <"$scratch/all"
 	config 0 </dev/null
 	printf '\t[classes]  \n\n  exe   /opt/a b=c/train =  -5 \n\tuser\t12345 = latency\n#x\n[tunables]\ngpreempt_enable=Y\npolicy = edf' | config 0
@@ -255,7 +254,7 @@ bad_lines_are_told_one_by_one()
 		"13: neither exe nor user nor cgroup: group; the line is ignored" \
 		"14: not \`exe PATH\`, \`user NAME\` or \`cgroup DIR\`: exe; the line is ignored" \
 		"15: a program is named by its whole path, not: train; the line is ignored" \
-		"16: neither [tunables] nor [classes] nor [jobs] nor [memory] nor [shares]: [class]; all of the section is ignored" \
+		"16: neither [tunables] nor [classes] nor [jobs] nor [memory] nor [shares] nor [stops]: [class]; all of the section is ignored" \
 		"19: not \`cgroup DIR\`: cg; the line is ignored" \
 		"20: not \`cgroup DIR\`: cgroup; the line is ignored" \
 		"21: neither leave nor stay: go; the line is ignored" \
@@ -263,7 +262,10 @@ bad_lines_are_told_one_by_one()
 		"25: max=2 is neither 5..100 percent nor QUOTA_US/PERIOD_US nor none; the line is ignored" \
 		"26: there is no = with spaces beside it in: cgroup a=weight=5; the line is ignored" \
 		"27: not \`cgroup DIR\`: exe; the line is ignored" \
-		"28: there is no = with spaces beside it in: cgroup a =; the line is ignored" <<-'END'
+		"28: there is no = with spaces beside it in: cgroup a =; the line is ignored" \
+		"31: neither always nor never nor node: 1; the line is ignored" \
+		"32: not \`cgroup DIR\`: exe; the line is ignored" \
+		"33: there is no = in: cgroup a; the line is ignored" <<-'END'
 		poll_us = 5
 		[tunables]
 		poll_us = 5
@@ -293,6 +295,11 @@ bad_lines_are_told_one_by_one()
 		exe /bin/a = weight=5
 		cgroup a =
 		cgroup a=b = weight=300 min=20 max=5000/20000
+		[stops]
+		cgroup a=b = 1
+		exe /bin/a = always
+		cgroup a
+		cgroup a=b = never
 	END
 	# A line that is longer than any buffer, without an end.
 	{ printf '[classes]\nexe /'; head -c 100000 /dev/zero | tr '\0' x; printf ' = 5\n[tunables]\n'; head -c 100000 /dev/zero | tr '\0' =; } >"$scratch/long"

@@ -680,6 +680,18 @@ the_account_says_who_used_how_much()
 	is "lines" "$(wc -l <"$scratch/out")" 2
 }
 
+list_says_whose_stops_are_followed()
+{
+	new_machine
+	queue 4001 51234 0 1 active/always 7 1 0 0 0 1
+	queue 4001 51234 1 1 idle/never 7 0 0 0 0 2
+	queue 4002 51234 2 1 idle 7 0 0 0 0 2
+	view list
+	is "flags" "$(awk 'NR > 1 { print $7, $8 }' "$scratch/out" | tr '\n' ,)" "active F,idle N,idle 0,"
+	view list --json
+	is "members" "$(grep -o '"follow_stop": *"[a-z]*"' "$scratch/out" | grep -o '[a-z]*"$' | tr -d '"' | tr '\n' ' ')" "always never node "
+}
+
 # Of the users 65001 and 65002 there is more than the scheduler remembers, and of users that it does not tell apart.
 what_is_not_remembered_is_told_by_user()
 {
@@ -954,7 +966,7 @@ scripts_are_clean()
 	linted tools/testing/gpreemptctl/view.sh
 }
 
-plan 34
+plan 35
 must builds_without_warnings builds_without_warnings
 tap cgroups_name_containers cgroups_name_containers
 tap cgroups_name_pods cgroups_name_pods
@@ -979,6 +991,7 @@ tap list_says_how_much_each_queue_has_used list_says_how_much_each_queue_has_use
 tap top_shows_what_was_used_since_the_look_before top_shows_what_was_used_since_the_look_before
 tap top_cuts_jobs_that_do_not_fit top_cuts_jobs_that_do_not_fit
 tap the_account_says_who_used_how_much the_account_says_who_used_how_much
+tap list_says_whose_stops_are_followed list_says_whose_stops_are_followed
 tap what_is_not_remembered_is_told_by_user what_is_not_remembered_is_told_by_user
 tap a_node_without_an_account_is_named a_node_without_an_account_is_named
 tap the_account_is_for_programs_as_well the_account_is_for_programs_as_well

@@ -136,6 +136,14 @@ static int set_follow_stop(struct gpreempt_setting *setting, void *value)
 	return 0;
 }
 
+static int set_low_priority(struct gpreempt_setting *setting, void *value)
+{
+	setting->has_priority = true;
+	setting->privileged = true;
+	setting->priority = -5;
+	return 0;
+}
+
 static void follow(struct sim_queue *queue, enum gpreempt_follow_stop value)
 {
 	CHECK_EQ(gpreempt_priority_change_process(&process_of(queue)->pid, set_follow_stop, &value), 0);
@@ -196,6 +204,72 @@ BOTH(process_may_stay_where_its_node_follows, "a process that never leaves when 
 	stop(process_of(other), STOPPED, false);
 	CHECK(run_until_idle(other, 2 * SEC));
 	low_has_ended();
+}
+
+static void follow_cgroup(u64 id, enum gpreempt_follow_stop value)
+{
+	CHECK_EQ(gpreempt_priority_change_cgroup(id, set_follow_stop, &value), 0);
+	run(20 * MS);
+}
+
+static void check_word(const struct sim_queue *sq, enum gpreempt_follow_stop value)
+{
+	tap_at("is %d, not %d: ", sq->q.gpreempt->process->priority.follow_stop, value);
+	CHECK(sq->q.gpreempt->process->priority.follow_stop == value);
+	tap_at("%s", "");
+}
+
+BOTH(processes_of_a_cgroup_may_follow, "what is set for the nearest cgroup holds for a process without a word of its own, and beside a priority of another cgroup")
+{
+	enum gpreempt_follow_stop none = GPREEMPT_FOLLOW_STOP_NODE;
+
+	low_works_alone(hws, "0");
+	follow_cgroup(1, GPREEMPT_FOLLOW_STOP_ALWAYS);
+	stop(process_of(low), STOPPED, true);
+	run(20 * MS);
+	CHECK(!on_device(low) && preempted(low));
+	check_word(low, GPREEMPT_FOLLOW_STOP_ALWAYS);
+	/* A nearer one */
+	follow_cgroup(3, GPREEMPT_FOLLOW_STOP_NEVER);
+	CHECK(on_device(low));
+	check_word(low, GPREEMPT_FOLLOW_STOP_NEVER);
+	/* Its own */
+	follow(low, GPREEMPT_FOLLOW_STOP_ALWAYS);
+	run(20 * MS);
+	CHECK(!on_device(low));
+	follow(low, none);
+	run(20 * MS);
+	CHECK(on_device(low));
+	follow_cgroup(3, none);
+	CHECK(!on_device(low));
+	/* The nearest priority is in another cgroup than the nearest word. */
+	CHECK_EQ(gpreempt_priority_change_cgroup(2, set_low_priority, NULL), 0);
+	run(20 * MS);
+	check_word(low, GPREEMPT_FOLLOW_STOP_ALWAYS);
+	CHECK_EQ(low->q.gpreempt->policy.set.priority, -5);
+	follow_cgroup(1, none);
+	check_word(low, none);
+	CHECK(on_device(low));
+	stop(process_of(low), STOPPED, false);
+	low_has_ended();
+}
+
+BOTH(a_process_that_comes_to_a_cgroup_follows, "a process that is moved to a cgroup of whose processes stops are followed leaves when it is stopped, and on a parked node as well")
+{
+	low_works_alone(hws, "0");
+	follow_cgroup(2, GPREEMPT_FOLLOW_STOP_ALWAYS);
+	WRITE_ONCE(process_of(low)->task.cgroup, world_cgroup(1));
+	run(2 * SEC);
+	check_word(low, GPREEMPT_FOLLOW_STOP_NODE);
+	WRITE_ONCE(process_of(low)->task.cgroup, world_cgroup(3));
+	run(2 * SEC);
+	check_word(low, GPREEMPT_FOLLOW_STOP_ALWAYS);
+	submit(low, 3);
+	stop(process_of(low), STOPPED, true);
+	run(20 * MS);
+	CHECK(!on_device(low));
+	stop(process_of(low), STOPPED, false);
+	CHECK(run_until_idle(low, SEC));
 }
 
 /* How many looks a node makes in 200 ms */

@@ -1008,6 +1008,29 @@ static struct gpreempt_queue_info info_of(const struct sim_queue *sq)
 	return info;
 }
 
+TEST(stops_of_a_cgroup_are_followed_by_command, "all processes in a cgroup and below it are told to leave or to stay when they are stopped, which takes the administrator's rights")
+{
+	const struct gpreempt_target cgroup = { .scope = GPREEMPT_SCOPE_CGROUP, .cgroup_fd = 2 };
+
+	begin();
+	submit_and_run(low, 200, MS);
+	current->caps = CAP_SYS_NICE;
+	CHECK_EQ(set_param(cgroup, GPREEMPT_PARAM_FOLLOW_STOP, GPREEMPT_FOLLOW_STOP_ALWAYS), -EPERM);
+	current->caps |= CAP_SYS_ADMIN;
+	CHECK_EQ(set_param(cgroup, GPREEMPT_PARAM_FOLLOW_STOP, GPREEMPT_FOLLOW_STOP_ALWAYS), 0);
+	WRITE_ONCE(process_of(low)->signal.flags, SIGNAL_STOP_STOPPED);
+	CHECK_EQ_AFTER(20 * MS, preempted(low), true);
+	CHECK_EQ(info_of(low).flags, GPREEMPT_QUEUE_STOPS_ALWAYS);
+	CHECK_EQ(set_param(process_target(low), GPREEMPT_PARAM_FOLLOW_STOP, GPREEMPT_FOLLOW_STOP_NEVER), 0);
+	CHECK_EQ_AFTER(20 * MS, preempted(low), false);
+	CHECK_EQ(info_of(low).flags, GPREEMPT_QUEUE_STOPS_NEVER);
+	CHECK_EQ(set_param(process_target(low), GPREEMPT_PARAM_FOLLOW_STOP, GPREEMPT_FOLLOW_STOP_NODE), 0);
+	CHECK_EQ_AFTER(20 * MS, preempted(low), true);
+	CHECK_EQ(set_param(cgroup, GPREEMPT_PARAM_FOLLOW_STOP, GPREEMPT_FOLLOW_STOP_NODE), 0);
+	CHECK_EQ_AFTER(20 * MS, preempted(low), false);
+	CHECK_EQ(info_of(low).flags, 0);
+}
+
 TEST(an_exempt_queue_is_refused_at_once, "a hold on a queue of an exempt process does not wait for what never comes, also before a pass has taken that in")
 {
 	u64 began_ns;
@@ -1060,7 +1083,7 @@ TEST(list_tells_all, "each member of a listed queue says what it is documented t
 	CHECK(high->q.gpreempt->policy.set.own_priority == 6 && high->q.gpreempt->policy.set.explicit_priority);
 
 	/* Flags, one by one and all together. */
-	EACH(i, 128, "flags %x: ", i) {
+	EACH(i, 512, "flags %x: ", i) {
 		struct gpreempt_queue *gq = high->q.gpreempt;
 
 		CHECK(!mutex_is_locked(&node_of(0)->pass_lock));
@@ -1072,6 +1095,7 @@ TEST(list_tells_all, "each member of a listed queue says what it is documented t
 		high->q.properties.is_evicted = i & GPREEMPT_QUEUE_EVICTED;
 		debug_process(process_of(high), i & GPREEMPT_QUEUE_DEBUGGED);
 		high->q.properties.is_suspended = i & GPREEMPT_QUEUE_SUSPENDED;
+		gq->process->priority.follow_stop = i >> 7;
 		info = info_of(high);
 		gq->hold.any = gq->policy.seen.blocked = gq->policy.process->opt_out = false;
 		blind(high, false);
@@ -1080,7 +1104,7 @@ TEST(list_tells_all, "each member of a listed queue says what it is documented t
 		debug_process(process_of(high), false);
 		node_of(0)->pass_lock.owner = current;
 		mutex_unlock(&node_of(0)->pass_lock);
-		CHECK_EQ(info.flags, i);
+		CHECK_EQ(info.flags, i >> 7 == 3 ? i & 127 : i);
 	}
 
 	submit_and_run(low, 200, MS);

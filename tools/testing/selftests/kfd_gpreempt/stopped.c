@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * stopped.c - gpreempt_follow_stop, of a node or a process: who is stopped or frozen is off the device, and goes on at the same instruction
+ * stopped.c - gpreempt_follow_stop, of a node, a cgroup or a process: who is stopped or frozen is off the device, and goes on at the same instruction
  *
  * Needs a cgroup file system of version 2 for what is frozen.
  */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
 
@@ -72,9 +73,8 @@ static int freeze(int k, bool on)
 	return kfd_file_write(cgroup_file(k, "/cgroup.freeze"), on ? "1" : "0");
 }
 
-static int follow(const struct actor *a, enum gpreempt_follow_stop value)
+static int follow_target(struct gpreempt_target target, enum gpreempt_follow_stop value)
 {
-	struct gpreempt_target target = gpreempt_target_process(a->pid, 0);
 	struct gpreempt *g;
 	int error = gpreempt_open(&g);
 
@@ -82,6 +82,22 @@ static int follow(const struct actor *a, enum gpreempt_follow_stop value)
 		error = gpreempt_set_param(g, &target, GPREEMPT_PARAM_FOLLOW_STOP, value);
 		gpreempt_close(g);
 	}
+	return error;
+}
+
+static int follow(const struct actor *a, enum gpreempt_follow_stop value)
+{
+	return follow_target(gpreempt_target_process(a->pid, 0), value);
+}
+
+static int follow_cgroup(int k, enum gpreempt_follow_stop value)
+{
+	int error, fd = open(cgroup_file(k, ""), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	error = follow_target(gpreempt_target_cgroup(fd), value);
+	close(fd);
 	return error;
 }
 
@@ -181,6 +197,34 @@ TEST_F_TIMEOUT(stopped, a_process_may_do_something_else_than_its_node, 120)
 	EXPECT_EQ(1, preempt_count(a, 0));
 	ASSERT_EQ(0, stop(a, false));
 	ASSERT_EQ(0, stop(b, false));
+	ASSERT_DONE_ONCE(a, b);
+}
+
+/* One in it and one beside it, and then a process in it that is told something else. */
+TEST_F_TIMEOUT(stopped, a_cgroup_may_do_something_else_than_its_node, 120)
+{
+	struct actor *a, *b;
+
+	if (no_cgroups())
+		SKIP(return, "no cgroup v2 file system at " CGROUPS);
+	a = worker(_metadata, 0, 1, self->slots / 2, 100, 10 * MS);
+	b = worker(_metadata, 0, 1, self->slots / 2, 100, 10 * MS);
+	ASSERT_EQ(0, kfd_param_set("gpreempt_follow_stop", 0));
+	ASSERT_EQ(0, into_cgroup(a, 0));
+	ASSERT_EQ(0, follow_cgroup(0, GPREEMPT_FOLLOW_STOP_ALWAYS));
+	ASSERT_EQ(0, launch_begins(a));
+	ASSERT_EQ(0, launch_begins(b));
+	ASSERT_EQ(0, stop(b, true));
+	ASSERT_FOLLOWED(a, freeze(0, true), freeze(0, false));
+	EXPECT_EQ(0, goes_on(&b->work[0]));
+	EXPECT_EQ(0, preempt_count(b, 0));
+	ASSERT_EQ(0, stop(b, false));
+	ASSERT_EQ(0, follow(a, GPREEMPT_FOLLOW_STOP_NEVER));
+	ASSERT_EQ(0, stop(a, true));
+	kfd_sleep_ns(2 * WITHIN_NS);
+	EXPECT_EQ(0, goes_on(&a->work[0]));
+	EXPECT_EQ(1, preempt_count(a, 0));
+	ASSERT_EQ(0, stop(a, false));
 	ASSERT_DONE_ONCE(a, b);
 }
 
