@@ -188,6 +188,8 @@ static void monitor_sample_all(struct gpreempt_node *gn, bool anew, u64 now_ns)
 	u32 n = 0;
 
 	gn->monitor.all_due_ns = now_ns + MAX_DORMANT_NS;
+	/* There may be new ones. */
+	gn->monitor.kept_out = false;
 	/* Derived anew as well: one that goes, and each change, kicks. */
 	if (anew)
 		gn->monitor.stops_matter = false;
@@ -514,10 +516,11 @@ static void monitor_account_anew(struct gpreempt_node *gn, u64 now_ns)
 {
 	u32 nr = gn->monitor.nr_sampled + gn->monitor.nr_dormant;
 
-	if (!gn->tun.account)
+	if (!gn->tun.account && !gn->monitor.kept_out)
 		gpreempt_account_stop(&gn->policy, now_ns);
-	else if (nr > gn->monitor.nr_accounted)
+	else if (gn->tun.account && nr > gn->monitor.nr_accounted)
 		gpreempt_account_expect(&gn->policy, now_ns);
+	gn->monitor.kept_out = !gn->tun.account;
 	gn->monitor.nr_accounted = nr;
 }
 

@@ -153,6 +153,8 @@ struct gpreempt_node_monitor {
 	u64 arming_ns;
 	/** @nr_accounted: how many queues there were when priorities were derived last */
 	u32 nr_accounted;
+	/** @kept_out: the account is off, and none of the queues that were sampled is in it */
+	bool kept_out;
 	/** @decided_ns: when what is being carried out was decided */
 	u64 decided_ns;
 };

@@ -525,7 +525,32 @@ TEST(an_account_stands_still_while_it_is_off, "with gpreempt_account=0 nothing i
 	shown_ns = sum_of(GPREEMPT_USAGE_NODE).busy_ns;
 	all_work_for(SEC);
 	CHECK_EQ(sum_of(GPREEMPT_USAGE_NODE).busy_ns, shown_ns);
+	/* Also one that comes meanwhile, and while another one goes */
+	destroy_queue(low);
+	low = add_queue(0);
+	all_work_for(SEC);
+	CHECK_EQ(sum_of(GPREEMPT_USAGE_NODE).busy_ns, shown_ns);
 	set("gpreempt_account", "1");
 	all_work_for(SEC);
 	CHECK(sum_of(GPREEMPT_USAGE_NODE).busy_ns > shown_ns + 100 * MS);
+}
+
+TEST(an_account_that_is_off_costs_passes_nothing, "while gpreempt_account is 0 passes take no queue out of the account a second time, but the new ones")
+{
+	struct sim_queue *idle;
+
+	world_make(true, 1, 1);
+	set("gpreempt_enable", "1");
+	add_rivals(10, 0);
+	idle = add_queue(0);
+	submit(low, 100);
+	submit(high, 1000);
+	run(50 * MS);
+	CHECK_EQ(idle->q.gpreempt->policy.time.sure_ns, GPREEMPT_FOREVER_NS);
+	idle->q.gpreempt->policy.time.sure_ns = 7;
+	run(50 * MS);
+	CHECK_EQ(idle->q.gpreempt->policy.time.sure_ns, 7);
+	CHECK_STATE("polling");
+	idle = add_queue(0);
+	CHECK_EQ_AFTER(20 * MS, idle->q.gpreempt->policy.time.sure_ns, GPREEMPT_FOREVER_NS);
 }
