@@ -110,6 +110,49 @@ TEST(node_files_count_each_its_own, "a counter's file shows this counter: each h
 	memset(stats(), 0, sizeof(*stats()));
 }
 
+static const char *const usage_files[] = { "usage/busy_ns", "usage/waiting_ns", "usage/preempted_ns", "usage/wave_us", "usage/used_ns" };
+
+TEST(usage_files_add_up_queues, "files of what was used of a node show the sums of all its queues, each file its own, and keep what has ended has used")
+{
+	s64 before[ARRAY_SIZE(usage_files)], sums[ARRAY_SIZE(usage_files)] = { 0 };
+	u32 k;
+
+	world_make(true, 1, 1);
+	world.nodes[0].nr_wave_slots = 1;
+	set("gpreempt_account", "1");
+	set("gpreempt_enable", "1");
+	EACH(i, ARRAY_SIZE(usage_files), "%s of a new node: ", usage_files[i])
+		CHECK_EQ(number(usage_files[i]), 0);
+	add_rivals(10, 0);
+	submit_and_run(low, 5000, 50 * MS);
+	submit_and_run(high, 600, 40 * MS);
+	CHECK(preempted(low));
+	EACH_QUEUE(sq) {
+		sums[0] += sq->q.gpreempt->policy.time.busy_ns;
+		sums[1] += sq->q.gpreempt->policy.time.waiting_ns;
+		sums[2] += gpreempt_stats_preempted_ns(sq->q.gpreempt);
+		sums[3] += sq->q.gpreempt->policy.time.wave_us;
+	}
+	sums[4] = node_of(0)->policy.account.used_ns;
+	EACH(i, ARRAY_SIZE(usage_files), "%s: ", usage_files[i]) {
+		CHECK_EQ(number(usage_files[i]), sums[i]);
+		CHECK(sums[i] > 0);
+		for (k = 0; k < i; k++)
+			CHECK(sums[k] != sums[i]);
+		before[i] = sums[i];
+	}
+	kill_process(process_of(low));
+	destroy_queue(high);
+	EACH(i, ARRAY_SIZE(usage_files), "%s when they have ended: ", usage_files[i]) {
+		CHECK(number(usage_files[i]) >= before[i]);
+		before[i] = number(usage_files[i]);
+	}
+	run(SEC);
+	EACH(i, ARRAY_SIZE(usage_files), "%s a second later: ", usage_files[i])
+		CHECK_EQ(number(usage_files[i]), before[i]);
+	CHECK_EQ(shim_file_store(&node_of(0)->sysfs.kobj, "usage/busy_ns", "0"), -EIO);
+}
+
 TEST(tunables_of_a_node_are_set_by_its_files, "what a parameter takes a node's file takes, for this node; what it refuses the file refuses")
 {
 	struct kobject *kobj;
