@@ -40,6 +40,19 @@ static int read_words(const struct options *o, bool clear, struct gpreempt_set_s
 	return 0;
 }
 
+/* Weights and minima divide the time of a priority, and elsewhere than under hpf ranks are none. */
+static void tell_where_only_maxima_count(struct gpreempt *g)
+{
+	struct gpreempt_node_info *nodes;
+	int i, nr = gpreempt_list_nodes(g, NULL, &nodes);
+
+	for (i = 0; i < nr; i++)
+		if (!strcmp(nodes[i].policy, "wfq") || !strcmp(nodes[i].policy, "edf"))
+			fprintf(stderr, "gpreemptctl: gpu %u: under the policy %s the maxima of groups count, and weights and minima do not; gpreemptctl policy hpf -g %u\n",
+				nodes[i].gpu_id, nodes[i].policy, nodes[i].gpu_id);
+	free(nodes);
+}
+
 static int change(const struct options *o, bool clear)
 {
 	struct gpreempt_set_share share;
@@ -55,6 +68,8 @@ static int change(const struct options *o, bool clear)
 	status = open_scheduler(&g);
 	if (!status) {
 		error = gpreempt_set_share(g, &share);
+		if (!error && !clear && (share.weight != SHARE_WEIGHT || share.min_pct))
+			tell_where_only_maxima_count(g);
 		gpreempt_close(g);
 		if (error == -ENOTTY)
 			status = fail(EXIT_NO_MODULE, "the module knows of no shares; update it");
@@ -141,6 +156,8 @@ static int list(const struct options *o)
 	if (status)
 		return status;
 	nr = gpreempt_list_shares(g, &shares);
+	if (nr > 0)
+		tell_where_only_maxima_count(g);
 	gpreempt_close(g);
 	if (nr == -ENOTTY)
 		return fail(EXIT_NO_MODULE, "the module knows of no shares; update it");

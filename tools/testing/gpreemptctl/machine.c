@@ -8,6 +8,8 @@
  * lines of $MACHINE/shares: DIRECTORY WEIGHT MIN QUOTA/PERIOD; or fail with the errno in /sys/share-errno. Parameters of cgroups that are set become
  * lines of $MACHINE/params: DIRECTORY PARAMETER VALUE. With /sys/no-module there is none.
  *
+ * The policy of all nodes is $POLICY, or hpf.
+ *
  * With $MACHINE/usage the module tells what was used: a line for each line of queues, BUSY_MS WAITING_MS WAVES, is what its queue uses in a second.
  * A look at the queues takes a second. Lines of $MACHINE/account are what is told of users: KIND GPU CGROUP JOB PID PROCESSES BUSY_MS WAITING_MS
  * PREEMPTED_MS WAVES USED_MS, in each of so many seconds as there were looks, or $USAGE. Of a cgroup or job without a number PID is its user.
@@ -195,6 +197,8 @@ static int info(struct gpreempt_info *i)
 			continue;
 		if (n < i->nr_nodes) {
 			nodes[n] = (struct gpreempt_node_info){ .gpu_id = atoi(d->d_name), .state = GPREEMPT_NODE_POLLING, .backend = "hws", .policy = "hpf" };
+			if (getenv("POLICY"))
+				snprintf(nodes[n].policy, sizeof(nodes[n].policy), "%s", getenv("POLICY"));
 			/* The folder is in no order. */
 			for (unsigned int k = n; k && nodes[k].gpu_id < nodes[k - 1].gpu_id; k--) {
 				struct gpreempt_node_info other = nodes[k];

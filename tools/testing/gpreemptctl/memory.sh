@@ -566,6 +566,22 @@ steps_have_a_share_by_option_or_class()
 	is "message" "$(cat "$err")" "gpreempt: --gpu-share-weight, -min or -max: this node has no amdgpu with kfd_gpreempt"
 }
 
+weights_that_do_not_count_are_told()
+{
+	local told="under the policy wfq the maxima of groups count, and weights and minima do not; gpreemptctl policy hpf -g"
+
+	machine
+	POLICY=wfq status 0 ctl share set --cgroup system.slice/a.service weight=300
+	is "messages" "$(cat "$err")" "gpreemptctl: gpu 1: $told 1
+gpreemptctl: gpu 2: $told 2"
+	POLICY=edf status 0 ctl share set --cgroup system.slice/a.service min=5
+	is "lines" "$(grep -c 'under the policy edf' "$err")" 2
+	POLICY=wfq status 0 ctl share set --cgroup system.slice/a.service max=30
+	is "messages" "$(cat "$err")" ""
+	status 0 ctl share set --cgroup system.slice/a.service weight=300 min=20
+	is "messages" "$(cat "$err")" ""
+}
+
 # stops WANTED: what was set for cgroups: lines "DIRECTORY always|never|node"
 stops()
 {
@@ -664,14 +680,14 @@ steps_follow_stops_by_option_or_configuration()
 	is "message" "$(cat "$err")" "gpreempt: --gpu-follow-stop: this node has no amdgpu with kfd_gpreempt"
 }
 
-plan 22
+plan 23
 must "builds without warnings" builds_without_warnings
 for t in sizes_are_bytes_or_parts_of_each_gpu a_cgroup_gets_the_controller_from_all_above one_gpu_alone what_a_cgroup_has_is_shown \
 	what_cannot_be_says_value_bound_and_what_is_kept classes_and_cgroups_have_memory lines_that_cannot_be_are_told protection_that_those_above_do_not_give_is_told the_service_takes_back_what_it_gave \
 	without_the_controller_priorities_are_given_all_the_same containers_have_memory_by_annotation_or_class containers_may_not_have_more_than_is_allowed \
 	containers_that_ask_need_the_controller containers_have_a_share_by_annotation_or_class containers_may_not_have_more_than_their_share \
 	containers_that_ask_need_shares steps_have_memory_by_option_or_class steps_have_a_share_by_option_or_class \
-	cgroups_follow_stops_by_command_or_configuration containers_follow_stops_by_annotation_or_configuration \
+	weights_that_do_not_count_are_told cgroups_follow_stops_by_command_or_configuration containers_follow_stops_by_annotation_or_configuration \
 	steps_follow_stops_by_option_or_configuration; do
 	tap $t $t
 done
