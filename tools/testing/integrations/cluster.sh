@@ -281,27 +281,27 @@ jobs_of()
 	END
 }
 
-# step_job WANTED ARGUMENTS...: what the scheduler knows of a job of two tasks
-step_job()
+# step_has jobs|shares WANTED ARGUMENTS...: what the scheduler was told for a step, with a comma behind each line; of two tasks both are known
+step_has()
 {
-	local want=$1 got
+	local of=$1 want=$2 got
 
-	shift
-	rm -f "$root/tmp/gpreempt-device.stay" "$root/tmp/gpreempt-device.jobs"
-	job -n2 -O "$@" || { end_job; return 1; }
-	wait_for 60 two_listed || { end_job; return 1; }
-	got=$(jobs_of sleep | tr '\n' ,)
+	shift 2
+	rm -f "$root"/tmp/gpreempt-device.{stay,jobs,shares}
+	job "$@" || { end_job; return 1; }
+	[ "$of" = shares ] || wait_for 60 two_listed || { end_job; return 1; }
+	got=$("${of}_of" sleep | tr '\n' ,)
 	end_job
-	is "jobs of srun -n2 $*" "$got" "$want"
+	is "$of of srun $*" "$got" "$want"
 	wait_for 20 nobody_left
 }
 
 steps_are_jobs()
 {
-	step_job "own leaves,own leaves," --gpu-job=leave
-	step_job "own stays,own stays," --gpu-job=stay --gpu-priority=batch
-	step_job "" --gpu-job=none
-	step_job ""
+	step_has jobs "own leaves,own leaves," -n2 -O --gpu-job=leave
+	step_has jobs "own stays,own stays," -n2 -O --gpu-job=stay --gpu-priority=batch
+	step_has jobs "" -n2 -O --gpu-job=none
+	step_has jobs "" -n2 -O
 	not_run "--gpu-job=together: not leave, stay or none" srun --gpu-job=together touch /tmp/ran
 }
 
@@ -323,25 +323,11 @@ shares_of()
 	END
 }
 
-# step_share WANTED ARGUMENTS...
-step_share()
-{
-	local want=$1 got
-
-	shift
-	rm -f "$root/tmp/gpreempt-device.shares"
-	job "$@" || { end_job; return 1; }
-	got=$(shares_of sleep)
-	end_job
-	is "share of srun $*" "$got" "$want"
-	wait_for 20 nobody_left
-}
-
 steps_have_shares()
 {
-	step_share "300 20 5000/50000" --gpu-share-weight=300 --gpu-share-min=20 --gpu-share-max=5000/50000
-	step_share "40 0 6000/20000" --gpu-priority=batch --gpu-share-weight=40
-	step_share ""
+	step_has shares "300 20 5000/50000," --gpu-share-weight=300 --gpu-share-min=20 --gpu-share-max=5000/50000
+	step_has shares "40 0 6000/20000," --gpu-priority=batch --gpu-share-weight=40
+	step_has shares ""
 	not_run "--gpu-share-weight: weight=0 is not in 1..10000" srun --gpu-share-weight=0 touch /tmp/ran
 	# This srun reports a task that was not started and may exit with 0.
 	rm -f "$root/tmp/ran"
