@@ -705,17 +705,29 @@ u64 vgpu_hws_next_event(struct vgpu_model *m)
 	return next;
 }
 
+/*
+ * Are there waves whose steps ended by then, and the model has not come to it? On a slow CPU going
+ * on to the next window takes it longer than a turn, so turns would be over before any wave got
+ * anywhere. Device time slips for turns as it does for waves.
+ */
+static bool waves_are_late(const struct vgpu_model *m, u64 end)
+{
+	return !vgpu_list_empty(&m->groups) && container_of(m->groups.next, struct vgpu_group, link)->end_ns <= end;
+}
+
 /** vgpu_hws_quantum() - move the windows of mapped entries whose time is over */
 void vgpu_hws_quantum(struct vgpu_model *m)
 {
 	u32 first, xcc, n;
+	u64 end;
 
 	for (xcc = 0; xcc < m->config.xccs; xcc++)
 		if (m->xcc[xcc].runlist.again_ns && m->now_ns >= m->xcc[xcc].runlist.again_ns)
 			map_again(m, xcc);
 	for (first = 0; first < m->config.xccs; first += n) {
 		n = vgpu_xccs_in_partition(m, first);
-		if (m->now_ns < partition_quantum_end(m, first, n))
+		end = partition_quantum_end(m, first, n);
+		if (m->now_ns < end || waves_are_late(m, end))
 			continue;
 		for (xcc = first; xcc < first + n && xcc < m->config.xccs; xcc++)
 			if (m->xcc[xcc].runlist.oversubscribed)

@@ -116,6 +116,28 @@ TEST(turns_are_fair)
 	CHECK(bed_stat(b, "rotations") > 50);
 }
 
+/* A turn costs the model more than it lasts: waves get what is theirs all the same, later. */
+TEST(a_slow_model_ends_no_turn_before_its_waves)
+{
+	enum { N = 7, TOGETHER = 3, WAVES = 8, TURN_STEPS = 10 };
+	struct bed_queue *q[N];
+	struct bed_work *w[N];
+	u64 rotations, done = 0;
+	u32 i;
+
+	up_with(0x38, 0xfcfcfcfc);
+	add_queues(q, w, N, WAVES, 1, 1000, 20 * US);
+	run_all(q, w, N);
+	b->access_ns = 2 * US;
+	bed_run_for(b, 100 * MS);
+	b->access_ns = 0;
+	rotations = bed_stat(b, "rotations");
+	for (i = 0; i < N; i++)
+		done += items_done(w[i]);
+	CHECK(rotations > N);
+	CHECK(done >= rotations * TOGETHER * WAVES * TURN_STEPS / 2);
+}
+
 /* A list that ends is not gone round: what does not fit is never mapped, and the device says so. */
 TEST(only_a_chained_list_goes_round)
 {
