@@ -34,43 +34,47 @@ static int put_number(const char *path, unsigned long value)
 	return kfd_file_write(path, text);
 }
 
-/* Of what is in kfd_device_queue_manager.o: the rest lies together. */
-static bool is_elsewhere(const char *name)
+/*
+ * Where the code of the scheduler is: from its first function to the one after its last. All of it lies together, in the order of its Kbuild, but for
+ * what is in kfd_device_queue_manager.o, which is before it: that is backend.c, and what the compiler did not put inline there.
+ */
+#define FIRST_OF_OURS	"kfd_gpreempt_node_init"	/* in main.o */
+#define NOT_OURS	"create_queue_cpsch"		/* in kfd_device_queue_manager.o */
+
+static bool is_ours(const char *name)
 {
-	return !strncmp(name, "kfd_gpreempt_leaves_out", 23) || !strncmp(name, "kfd_gpreempt_left_out", 21) ||
-	       !strncmp(name, "kfd_gpreempt_runlist_built", 26) || !strncmp(name, "kfd_gpreempt_is_full", 20);
+	return (!strncmp(name, "gpreempt_", 9) || !strncmp(name, "kfd_gpreempt_", 13)) && !strstr(name, ".cold");
 }
 
-/* Where the code of the scheduler is: from its first function to the one after its last. */
 static int find_code(unsigned long *start, unsigned long *end)
 {
 	FILE *f = fopen("/proc/kallsyms", "r");
-	unsigned long address, first = ~0ul, last = 0, next = ~0ul;
+	unsigned long address, first = 0, last = 0, next = ~0ul, others = 0;
 	char line[512], type, name[256];
 	int pass;
 
 	if (!f)
 		return -errno;
-	for (pass = 0; pass < 2; pass++) {
+	for (pass = 0; pass < 3; pass++) {
 		rewind(f);
 		while (fgets(line, sizeof(line), f)) {
 			if (!strstr(line, "[amdgpu]") || sscanf(line, "%lx %c %255s", &address, &type, name) != 3 ||
 			    (type != 't' && type != 'T'))
 				continue;
-			if (pass) {
-				if (address > last && address < next)
-					next = address;
-			} else if ((!strncmp(name, "gpreempt_", 9) || !strncmp(name, "kfd_gpreempt_", 13)) && !is_elsewhere(name) &&
-				   !strstr(name, ".cold")) {
-				first = address < first ? address : first;
-				last = address > last ? address : last;
-			}
+			if (pass == 0 && !strcmp(name, FIRST_OF_OURS))
+				first = address;
+			else if (pass == 0 && !strcmp(name, NOT_OURS))
+				others = address;
+			else if (pass == 1 && is_ours(name) && address > last)
+				last = address;
+			else if (pass == 2 && address > last && address < next)
+				next = address;
 		}
 	}
 	fclose(f);
 	*start = first;
 	*end = next;
-	return last ? 0 : -ENOENT;
+	return first && last > first && others && (others < first || others > last) ? 0 : -ENOENT;
 }
 
 /*
