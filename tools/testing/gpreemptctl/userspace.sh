@@ -20,6 +20,28 @@ builds_without_warnings()
 	make -s -C "$TOP/lib" O="$lib" CFLAGS="-O2 -g -Werror"
 }
 
+# Two makes that build the same into one folder, with a compiler that notes when it is not the only one
+builds_into_one_folder_take_turns()
+{
+	local out=$scratch/turns first second
+
+	mkdir "$out"
+	cat >"$out/cc" <<-EOF
+		#!/bin/sh
+		mkdir "$out/compiles" 2>/dev/null || echo "\$*" >>"$out/beside"
+		gcc "\$@" || exit 1
+		rmdir "$out/compiles" 2>/dev/null || true
+	EOF
+	chmod +x "$out/cc"
+	env -u MAKEFLAGS make -s -C "$TOP/lib" O="$out/lib" CC="$out/cc" &
+	first=$!
+	env -u MAKEFLAGS make -s -C "$TOP/lib" O="$out/lib" CC="$out/cc" &
+	second=$!
+	wait "$first"
+	wait "$second"
+	is "compilations beside another one" "$(cat "$out/beside" 2>/dev/null)" ""
+}
+
 # ctl ARGUMENTS: its messages in $err
 ctl()
 {
@@ -992,8 +1014,9 @@ scripts_are_clean()
 	linted tools/testing/gpreemptctl/*.sh tools/testing/deps.sh
 }
 
-plan 29
+plan 30
 must builds_without_warnings builds_without_warnings
+tap builds_into_one_folder_take_turns builds_into_one_folder_take_turns
 tap wrong_usage_is_told wrong_usage_is_told
 tap a_missing_module_has_a_status_and_a_remedy a_missing_module_has_a_status_and_a_remedy
 tap doctor_knows_kernel_series doctor_knows_kernel_series
