@@ -903,16 +903,6 @@ static void print_trace(void)
 		fclose(f);
 }
 
-static uint32_t pasid_of(pid_t pid)
-{
-	char path[64];
-	int64_t pasid;
-
-	snprintf(path, sizeof(path), "/sys/class/kfd/kfd/proc/%d/pasid", pid);
-	pasid = kfd_file_number(path);
-	return pasid < 0 ? 0 : (uint32_t)pasid;
-}
-
 /* A line of debugfs vgpu/queues: pasid, vmid, doorbell, MQD, read and write index, waves in slots */
 static void sample_waves(const uint32_t *pasid)
 {
@@ -939,7 +929,7 @@ static void sample(uint64_t distance_ns)
 	uint32_t pasid[MAX_TENANTS], i;
 
 	for (i = 0; i < shared->nr_tenants; i++)
-		pasid[i] = pasid_of(shared->tenant[i].pid);
+		pasid[i] = (uint32_t)kfd_pasid(shared->tenant[i].pid);
 	while (kfd_now_ns() + distance_ns < shared->end_ns) {
 		sample_waves(pasid);
 		kfd_sleep_ns(distance_ns);

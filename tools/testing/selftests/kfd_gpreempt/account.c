@@ -168,7 +168,7 @@ static struct user user(struct __test_metadata *_metadata, const char *name, int
 			uint64_t kernel_ns)
 {
 	struct user u = { .name = name, .a = actor_start(nice, kfd_work_bytes(launches, waves, 1) + ARENA) };
-	char path[160], text[32];
+	char text[32];
 
 	ASSERT_ACTOR(u.a);
 	snprintf(text, sizeof(text), "%d", u.a->pid);
@@ -176,8 +176,7 @@ static struct user user(struct __test_metadata *_metadata, const char *name, int
 		EXPECT_EQ(0, kfd_file_write(CGROUP "/cgroup.procs", text));
 	EXPECT_LE(0, actor_queue(u.a, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
 	EXPECT_EQ(0, actor_work(u.a, launches, waves, 1, kernel_ns));
-	snprintf(path, sizeof(path), "/sys/class/kfd/kfd/proc/%d/pasid", u.a->pid);
-	u.pasid = kfd_file_number(path);
+	u.pasid = kfd_pasid(u.a->pid);
 	EXPECT_LT(0, u.pasid);
 	u.base_ns = kfd_vgpu_busy_ns(u.pasid);
 	return u;

@@ -389,6 +389,23 @@ int64_t kfd_vgpu_stat(const char *name)
 	return number_in_lines(text, name);
 }
 
+/* From its render node: KFD's own file has 0 on kernels where each device has another one. */
+int64_t kfd_pasid(pid_t pid)
+{
+	char path[64], text[8192], *line;
+	int64_t pasid = 0;
+	int fd;
+
+	for (fd = 0; fd < 64 && pasid <= 0; fd++) {
+		snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", pid, fd);
+		if (kfd_file_read(path, text, sizeof(text)) < 0)
+			continue;
+		line = strstr(text, "pasid:\t");
+		pasid = line ? atoll(line + strlen("pasid:\t")) : 0;
+	}
+	return pasid;
+}
+
 int64_t kfd_vgpu_busy_ns(int64_t pasid)
 {
 	char text[32768], name[32];

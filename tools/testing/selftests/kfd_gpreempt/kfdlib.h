@@ -369,6 +369,7 @@ int kfd_gpreempt_text(uint32_t gpu_id, const char *name, char *buf, size_t size)
 int kfd_gpreempt_set_text(uint32_t gpu_id, const char *name, const char *value);
 int64_t kfd_gpreempt_get(uint32_t gpu_id, const char *name);	/* /sys/class/kfd/kfd/gpreempt/<gpu_id>/<name> */
 int64_t kfd_vgpu_stat(const char *name);			/* stats of its folder in /sys/kernel/debug/vgpu */
+int64_t kfd_pasid(pid_t pid);					/* of a process that has opened one device; 0: it has not */
 int64_t kfd_vgpu_busy_ns(int64_t pasid);			/* for how long each queue of it had waves, added up; 0: none had any */
 int kfd_vgpu_look_every(int64_t ns);				/* at its doorbells; no more often than when the program began (0) */
 int kfd_vgpu_cus(struct kfd_vgpu_cu *cu, int max);		/* /sys/kernel/debug/vgpu/cus; how many, negative errno */
