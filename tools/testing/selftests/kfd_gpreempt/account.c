@@ -308,7 +308,8 @@ TEST_F_TIMEOUT(account, is_what_the_device_has_counted, 3600)
 	EXPECT_LE(variant->observe ? 0 : n, counter("preemptions") - self->preemptions);
 	EXPECT_EQ(variant->observe, counter("preemptions") == self->preemptions);
 	EXPECT_STOPPED(trains.a, batch.a, serves.a);
-	EXPECT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
+	/* The one that is killed may have been off the device then, and does not come back. */
+	EXPECT_EQ(0, KFD_WAIT(counter("preemptions") - self->preemptions - (counter("resumes") - self->resumes) <= 1, MS, LONG));
 }
 
 TEST_HARNESS_MAIN
