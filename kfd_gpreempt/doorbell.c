@@ -787,9 +787,10 @@ static void doorbell_withdraw(struct work_struct *work)
 	kref_put(&d->ref, doorbell_free);
 }
 
+/* The monitor of another node may ask. */
 static bool doorbell_counts_costs(const struct gpreempt_node *gn)
 {
-	return gn->tun.wakeup == GPREEMPT_WAKEUP_AUTO;
+	return READ_ONCE(gn->tun.wakeup) == GPREEMPT_WAKEUP_AUTO;
 }
 
 /* When the budget of a node has room: not after now, or there is none. */
