@@ -381,8 +381,10 @@ TEST_F_TIMEOUT(uapi, short_holds_leave_each_process_its_turn, 120)
 		ASSERT_EQ(1, actor_work(a[i], 1, waves, 20, step_ns));
 	}
 	hold_until_one_is_done(_metadata, self, held, a, 1);
-	for (i = 0; i < MORE_THAN_VMIDS; i++)
-		EXPECT_GE(kfd_work_progress(&a[i]->work[1]), waves * 20 / 3) TH_LOG("number %u, steps of %llu us", i, (unsigned long long)step_ns / 1000);
+	for (i = 0; i < MORE_THAN_VMIDS; i++) {
+		EXPECT_GE(kfd_work_progress(&a[i]->work[1]), waves * 20 / 3)
+			TH_LOG("number %u, steps of %llu us", i, (unsigned long long)step_ns / 1000);
+	}
 	EXPECT_EQ(1, kfd_vgpu_stat("runlist_chained"));
 	for (i = 0; i < MORE_THAN_VMIDS; i++)
 		ASSERT_DONE_ONCE(a[i]);
