@@ -687,7 +687,7 @@ static void tune(void)
 		WRONG(unexpected, "%s cannot be set", tunables[i].name);
 	if (one_in(8))
 		kfd_param_set_text("gpreempt_hw_priority", one_in(2) ? "follow" : "normal");
-		kfd_param_set_text("gpreempt_unmap", one_in(2) ? "named" : "all");
+	kfd_param_set_text("gpreempt_unmap", one_in(2) ? "named" : "all");
 }
 
 static void choose_policy(void)
