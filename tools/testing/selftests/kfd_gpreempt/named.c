@@ -98,7 +98,7 @@ TEST_F_TIMEOUT(named, bystanders_keep_their_waves, 240)
 /* Queues, processes and settings that come and go meanwhile: the driver's runlists and names take turns. */
 TEST_F_TIMEOUT(named, names_and_runlists_take_turns, 240)
 {
-	struct actor *low = worker(_metadata, LOW_NICE, 1, self->slots / 2, 300, 10 * MS);
+	struct actor *low = worker(_metadata, LOW_NICE, 1, self->slots / 2, 2000, 10 * MS);
 	struct actor *high = with_queue(_metadata, 0), *other;
 	int i;
 
