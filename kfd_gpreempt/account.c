@@ -11,8 +11,10 @@
  * How exact the account is:
  *
  * * Exact are a preemption, a resume, the beginning and the end of a queue, and the beginning of
- *   work that a doorbell told of. Packets that wait for a barrier are no work once the queue is
- *   found blocked.
+ *   work that a doorbell told of. A queue that is taken off was busy until the device was asked.
+ *   What saving, connecting and restoring take is waiting, of all queues that a runlist takes off.
+ *   So is the time from a doorbell until a pass has made room for its work. Packets that wait for a
+ *   barrier are no work once the queue is found blocked.
  * * Everything else is found by looks, which read waves as well. They come every 5 ms while what
  *   queues do changes, and every 60 ms while it stays the same. Their times are random, and do not
  *   follow what queues do. So a single change is off by up to one look, to either side alike, and
@@ -108,6 +110,7 @@ static void account_enter(struct gpreempt_account *a, enum gpreempt_account_stat
 	a->state = state;
 	a->sure_ns = now_ns;
 	a->began = false;
+	a->came = false;
 	a->part = ACCOUNT_HALF;
 }
 
@@ -175,6 +178,7 @@ void gpreempt_account_moved(struct gpreempt_policy_queue *q, bool ran, u64 now_n
 	enum gpreempt_account_state state = GPREEMPT_ACCOUNT_IDLE;
 	bool had_work = q->seen.pending || ran;
 	struct gpreempt_account *a = &q->time;
+	u64 lost_ns = a->lost_ns;
 
 	if (a->sure_ns == GPREEMPT_FOREVER_NS)
 		return;
@@ -185,20 +189,42 @@ void gpreempt_account_moved(struct gpreempt_policy_queue *q, bool ran, u64 now_n
 	if (q->preempted && (a->state == GPREEMPT_ACCOUNT_RUNS) != ran)
 		account_enter(a, ran ? GPREEMPT_ACCOUNT_RUNS : state,
 			      account_change(a, ACCOUNT_HALF, now_ns), now_ns);
+	a->lost_ns = lost_ns;
 	account_enter(a, state, now_ns, now_ns);
+	a->lost_ns = 0;
 	a->began = state == GPREEMPT_ACCOUNT_RUNS;
 	account_waves_until(a, 0);
 }
 
 /**
- * gpreempt_account_interrupted() - a hardware pass took a queue off for a moment that stays
+ * gpreempt_account_interrupted() - a hardware pass took a queue off: for a moment, or it stays off,
+ * of which gpreempt_account_moved() tells next
  * @q: the queue
- * @lost_ns: for so long
+ * @from_ns: when the device was asked: waves stop at once
+ * @until_ns: when it was back, or was known to have left
  */
-void gpreempt_account_interrupted(struct gpreempt_policy_queue *q, u64 lost_ns)
+void gpreempt_account_interrupted(struct gpreempt_policy_queue *q, u64 from_ns, u64 until_ns)
 {
-	if (q->time.state == GPREEMPT_ACCOUNT_RUNS)
-		q->time.lost_ns += lost_ns;
+	struct gpreempt_account *a = &q->time;
+
+	from_ns = gpreempt_later(from_ns, a->since_ns);
+	if (until_ns > from_ns)
+		a->lost_ns += until_ns - from_ns;
+}
+
+/**
+ * gpreempt_account_made_room() - a hardware pass has made room for a queue whose work has just come
+ * @q: the queue; nothing is done to another one
+ * @until_ns: when it could begin. It has waited until then
+ */
+void gpreempt_account_made_room(struct gpreempt_policy_queue *q, u64 until_ns)
+{
+	struct gpreempt_account *a = &q->time;
+
+	if (!a->came)
+		return;
+	a->came = false;
+	a->lost_ns = until_ns > a->since_ns ? until_ns - a->since_ns : 0;
 }
 
 /**
@@ -407,7 +433,7 @@ static void account_look_soon(struct gpreempt_account_node *node, u64 now_ns)
 }
 
 /* Queues that were idle and have work. Returns how many. */
-static u32 account_came(struct gpreempt_policy_node *pn, u64 at_ns, u64 now_ns)
+static u32 account_came(struct gpreempt_policy_node *pn, u64 at_ns, bool makes_room, u64 now_ns)
 {
 	u32 i, nr = 0;
 
@@ -420,6 +446,7 @@ static u32 account_came(struct gpreempt_policy_node *pn, u64 at_ns, u64 now_ns)
 			continue;
 		account_enter(a, GPREEMPT_ACCOUNT_RUNS, at_ns, now_ns);
 		a->began = true;
+		a->came = makes_room;
 		pn->account.changed_ns = now_ns;
 		pn->account.worked_ns = now_ns;
 		nr++;
@@ -432,12 +459,14 @@ static u32 account_came(struct gpreempt_policy_node *pn, u64 at_ns, u64 now_ns)
  * gpreempt_account_decided() - a pass has decided: did a doorbell tell of work?
  * @pn: the node
  * @told_ns: when a doorbell told of work that the pass takes in; 0: none did
+ * @makes_room: the pass takes others off the device
  * @now_ns: time of the samples
  *
  * Comes before it is asked whether a look is due: to look at work that has just begun tells
  * nothing.
  */
-void gpreempt_account_decided(struct gpreempt_policy_node *pn, u64 told_ns, u64 now_ns)
+void gpreempt_account_decided(struct gpreempt_policy_node *pn, u64 told_ns, bool makes_room,
+			      u64 now_ns)
 {
 	struct gpreempt_account_node *node = &pn->account;
 
@@ -445,7 +474,7 @@ void gpreempt_account_decided(struct gpreempt_policy_node *pn, u64 told_ns, u64 
 		node->close_ns = now_ns;
 	node->pass_ns = now_ns;
 	/* What no doorbell told of is for looks to find. */
-	if (told_ns && account_came(pn, told_ns, now_ns))
+	if (told_ns && account_came(pn, told_ns, makes_room, now_ns))
 		account_look_soon(node, now_ns);
 }
 

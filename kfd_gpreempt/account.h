@@ -53,6 +53,7 @@ enum gpreempt_account_state {
  * @sure_ns: when @state was last seen to be so. What follows is accounted when it is known how it
  *	ended
  * @began: all is known until @since_ns, and it runs; no look that was due has come since
+ * @came: its work came to a pass that makes room for it, and is not known to have that yet
  * @part: of the time between the looks before and after a change, in 256ths, what counts as before
  * @lost_ns: of the time since @since_ns, what hardware passes took, while it was off the device
  * @busy_ns: time that it ran, until @since_ns
@@ -66,6 +67,7 @@ enum gpreempt_account_state {
 struct gpreempt_account {
 	u8 state;
 	bool began;
+	bool came;
 	u8 part;
 	u32 waves;
 	u64 since_ns;
@@ -136,12 +138,14 @@ static inline u64 gpreempt_account_waiting_ns(const struct gpreempt_account *a)
 void gpreempt_account_begin(struct gpreempt_policy_queue *q, u64 now_ns);
 void gpreempt_account_expect(struct gpreempt_policy_node *pn, u64 now_ns);
 void gpreempt_account_moved(struct gpreempt_policy_queue *q, bool ran, u64 now_ns);
-void gpreempt_account_interrupted(struct gpreempt_policy_queue *q, u64 lost_ns);
+void gpreempt_account_interrupted(struct gpreempt_policy_queue *q, u64 from_ns, u64 until_ns);
+void gpreempt_account_made_room(struct gpreempt_policy_queue *q, u64 until_ns);
 void gpreempt_account_end(struct gpreempt_policy_queue *q, u64 now_ns);
 bool gpreempt_account_due(const struct gpreempt_policy_node *pn, u64 now_ns);
 bool gpreempt_account_wants_waves(const struct gpreempt_policy_node *pn);
 void gpreempt_account_look(struct gpreempt_policy_node *pn, u64 now_ns);
-void gpreempt_account_decided(struct gpreempt_policy_node *pn, u64 told_ns, u64 now_ns);
+void gpreempt_account_decided(struct gpreempt_policy_node *pn, u64 told_ns, bool makes_room,
+			      u64 now_ns);
 void gpreempt_account_stop(struct gpreempt_policy_node *pn, u64 now_ns);
 u64 gpreempt_account_nap(const struct gpreempt_policy_node *pn, bool told, u64 now_ns);
 

@@ -181,16 +181,22 @@ static void backend_verify(struct backend_pass *pass, struct gpreempt_queue *gq)
 	gpreempt_mqd_snapshot_forget(gq);
 }
 
-/* What firmware takes to connect it, and to bring its waves back, is no time on the device. */
+/* When a queue runs that is mapped now: firmware connects it, and brings its waves back. */
+static u64 backend_back_ns(const struct backend_pass *pass, bool waves)
+{
+	const struct gpreempt_policy_node *policy = &pass->gn->policy;
+
+	return pass->now_ns + policy->connect_ns + (waves ? policy->restore_ns : 0);
+}
+
 static void backend_resumed(struct backend_pass *pass, struct gpreempt_queue *gq)
 {
 	bool saved_waves = gq->policy.saved_waves;
 
 	gpreempt_stats_resumed(gq, pass->now_ns);
 	gpreempt_policy_resumed(&gq->policy, pass->now_ns);
-	gpreempt_account_interrupted(&gq->policy,
-				     pass->gn->policy.connect_ns +
-					     (saved_waves ? pass->gn->policy.restore_ns : 0));
+	gpreempt_account_interrupted(&gq->policy, pass->now_ns,
+				     backend_back_ns(pass, saved_waves));
 }
 
 typedef void (*backend_fn)(struct backend_pass *pass, struct qcm_process_device *qpd,

@@ -227,11 +227,24 @@ static void hws_saw(struct backend_pass *pass, struct queue *q, struct gpreempt_
 	gpreempt_demand_saw(policy, params, saved, pass->saved_ns);
 }
 
+/* The device was asked to save everything, also what stays. A queue that is named leaves alone. */
+static void hws_account_other(struct backend_pass *pass, struct queue *q, struct gpreempt_queue *gq)
+{
+	bool runs = gq->policy.time.state == GPREEMPT_ACCOUNT_RUNS && !gq->policy.time.came;
+
+	if (!q->properties.is_active)
+		return;
+	if (pass->mapped && runs)
+		gpreempt_account_interrupted(&gq->policy, pass->start_ns,
+					     backend_back_ns(pass, true));
+	gpreempt_account_made_room(&gq->policy, pass->mapped ? backend_back_ns(pass, false) :
+								 pass->saved_ns);
+}
+
 /* It stays where it is. With a runlist, what is mapped was off the device for the pass. */
 static void hws_confirm_other(struct backend_pass *pass, struct queue *q, struct gpreempt_queue *gq)
 {
-	if (pass->mapped && !pass->named && q->properties.is_active)
-		gpreempt_account_interrupted(&gq->policy, pass->now_ns - pass->saved_ns);
+	hws_account_other(pass, q, gq);
 	if (pass->changed && !pass->named && hws_counters_lag(pass, q, gq)) {
 		gpreempt_waves_lag(pass->gn);
 		dev_info(pass->gn->node->adev->dev, "gpreempt: gpu %u: waves are counted late; a launch counts for %llu us from now on\n",
@@ -248,6 +261,7 @@ static void hws_confirm(struct backend_pass *pass, struct qcm_process_device *qp
 		bool saved = backend_saved_waves(pass->dqm, q);
 
 		backend_snapshot(pass, gq);
+		gpreempt_account_interrupted(&gq->policy, pass->start_ns, pass->saved_ns);
 		if (saved && hws_counts_nothing(pass, gq))
 			gpreempt_waves_uncounted(pass->gn);
 		gpreempt_policy_preempted(&gq->policy, saved, pass->saved_ns);

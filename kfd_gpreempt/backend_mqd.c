@@ -99,6 +99,7 @@ static bool mqd_has_work(const struct gpreempt_queue *gq)
  */
 static int mqd_take_off(struct backend_pass *pass, struct queue *q, struct gpreempt_queue *gq)
 {
+	u64 asked_ns = ktime_get_ns();
 	int r;
 
 	r = mqd_unload(pass->dqm, q, KFD_PREEMPT_TYPE_WAVEFRONT_SAVE, MQD_SAVE_MS);
@@ -109,6 +110,7 @@ static int mqd_take_off(struct backend_pass *pass, struct queue *q, struct gpree
 	gq->hw.leaving = r;
 	pass->changed = true;
 	pass->now_ns = ktime_get_ns();
+	gpreempt_account_interrupted(&gq->policy, asked_ns, pass->now_ns);
 	if (!r)
 		return 0;
 	q->properties.is_preempted = true;
@@ -334,6 +336,8 @@ static void mqd_reprioritize(struct backend_pass *pass, struct qcm_process_devic
 static void mqd_resumed(struct backend_pass *pass, struct qcm_process_device *qpd, struct queue *q,
 			struct gpreempt_queue *gq)
 {
+	if (gq->hw.done == GPREEMPT_KEEP)
+		gpreempt_account_made_room(&gq->policy, pass->now_ns);
 	if (gq->hw.done != GPREEMPT_RESUME)
 		return;
 	backend_read_stamps(pass, gq);

@@ -534,7 +534,8 @@ static void monitor_account(struct gpreempt_node *gn, const struct gpreempt_pass
 
 	if (!gn->tun.account)
 		return;
-	gpreempt_account_decided(&gn->policy, gn->monitor.doorbell_ns, pass->now_ns);
+	gpreempt_account_decided(&gn->policy, gn->monitor.doorbell_ns,
+				 pass->decision.nr_preempt, pass->now_ns);
 	due = gpreempt_account_due(&gn->policy, pass->now_ns);
 	if (read ? due || pass->needs_waves :
 		   due && !gpreempt_account_wants_waves(&gn->policy)) {

@@ -154,6 +154,28 @@ BOTH(each_queue_is_accounted, "each queue is accounted within 2 % of what the de
 	CHECK(preemptions() > 500);
 }
 
+TEST(saving_is_not_accounted, "what a pass takes is no time on the device, neither of who leaves nor of who stays or comes")
+{
+	u32 i;
+
+	world_accounts(true);
+	world.nodes[0].unmap_us = 2000;
+	set("gpreempt_overhead_pct", "0");
+	add_rivals(10, 0);
+	low->kernel_ns = 3 * SEC;
+	high->kernel_ns = 8 * MS;
+	submit(low, 1);
+	run(100 * MS);
+	for (i = 0; i < 50; i++) {
+		submit(high, 1);
+		CHECK(run_until_idle(high, SEC));
+		run(30 * MS);
+	}
+	CHECK(preemptions() >= 50);
+	check_each_queue();
+	check_sums();
+}
+
 BOTH(observing_accounts, "a node that only observes accounts as one that acts, under each policy")
 {
 	EACH_ANEW(i, 3, "policy %u: ", i) {

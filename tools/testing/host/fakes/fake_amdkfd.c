@@ -340,6 +340,7 @@ static void wait_for_fence(struct sim_node *sn)
 	u64 end_ns = ktime_get_ns() + (sn->unmap_us ?: UNMAP_US) * US, begin_ns = ktime_get_ns(), asked_ns;
 
 	sn->real_time = current->fifo;
+	sn->saves = true;
 	while (ktime_get_ns() < end_ns) {
 		asked_ns = ktime_get_ns();
 		kfd_gpreempt_waits(&sn->dqm);
@@ -349,6 +350,7 @@ static void wait_for_fence(struct sim_node *sn)
 		else if (!shim_one_cpu)
 			fsleep(UNMAP_US);
 	}
+	sn->saves = false;
 }
 
 static int execute_queues_cpsch(struct device_queue_manager *dqm, enum kfd_unmap_queues_filter filter, u32 param, u32 grace_period)
@@ -770,7 +772,7 @@ static u64 ticked_ns = TICK_NS;
 static void tick_queue(struct sim_queue *sq)
 {
 	leave_if_due(sq);
-	if (!sq->mapped || !sq->in_slot)
+	if (!sq->mapped || !sq->in_slot || sim_of(sq->q.device->dqm)->saves)
 		return;
 	sq->busy_ns += ticked_ns;
 	sq->left_ns -= ticked_ns;

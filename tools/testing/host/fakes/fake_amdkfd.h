@@ -139,6 +139,7 @@ struct sim_process {
  * @error: of every runlist; 0: none
  * @nr_send_fails: so many requests to unmap cannot be sent
  * @unmap_us: a runlist is waited for so long; 0: 30 us
+ * @saves: it has been asked, and no wave runs
  * @real_time: the last one was, by a real-time thread
  * @nr_unmap_timeouts: so many are not acknowledged
  * @nr_requests: how often something was sent to be unmapped
@@ -183,6 +184,7 @@ struct sim_node {
 	int error;
 	int nr_send_fails;
 	u32 unmap_us;
+	bool saves;
 	bool real_time;
 	int nr_unmap_timeouts;
 	u32 nr_requests;

@@ -169,6 +169,59 @@ TEST(requests_are_right_on_average, "requests of which a doorbell told, and whos
 		CHECK_WITHIN(accounted_of_requests(works[i], 20000), works[i] < MS ? 930 : 960, works[i] < MS ? 1070 : 1040);
 }
 
+TEST(saving_is_no_busy_time, "a queue that is preempted was busy until the device was asked, and waits from then on")
+{
+	u64 began_ns, asked_ns;
+
+	node.accounts = true;
+	low_works();
+	began_ns = low->policy.time.since_ns;
+	passes_for(5 * MS, POLL);
+	asked_ns = node.now_ns;
+	node.now_ns += 300 * US;
+	gpreempt_account_interrupted(&low->policy, asked_ns, node.now_ns);
+	gpreempt_policy_preempted(&low->policy, true, node.now_ns);
+	CHECK_EQ(busy(low), asked_ns - began_ns);
+	CHECK_EQ(waiting(low), 300 * US);
+}
+
+TEST(one_that_stays_is_interrupted, "what a pass took a queue off for that stays on the device is no busy time, and counts once")
+{
+	u64 began_ns, asked_ns;
+
+	node.accounts = true;
+	low_works();
+	began_ns = low->policy.time.since_ns;
+	passes_for(5 * MS, POLL);
+	asked_ns = node.now_ns;
+	gpreempt_account_interrupted(&low->policy, asked_ns, asked_ns + 300 * US);
+	node.now_ns += MS;
+	gpreempt_account_end(&low->policy, node.now_ns);
+	CHECK_EQ(busy(low), node.now_ns - began_ns - 300 * US);
+	CHECK_EQ(waiting(low), 300 * US);
+}
+
+TEST(making_room_is_no_busy_time, "work of which a doorbell told waits until a pass has made room for it")
+{
+	u64 told_ns;
+
+	node.accounts = true;
+	low_works();
+	passes_for(MS, POLL);
+	told_ns = node.now_ns + 10 * US;
+	node.told_ns = told_ns;
+	node.now_ns += 15 * US;
+	start_hog(high);
+	pass();
+	CHECK(!on_device(low));
+	gpreempt_account_made_room(&high->policy, node.now_ns + 300 * US);
+	node.now_ns += 300 * US;
+	passes_for(5 * MS, POLL);
+	gpreempt_account_end(&high->policy, node.now_ns);
+	CHECK_EQ(waiting(high), 305 * US);
+	CHECK_EQ(busy(high), node.now_ns - told_ns - 305 * US);
+}
+
 TEST(an_end_is_found_by_waves, "the last kernel of a request that looks have found ends between the last look that found it and the next one")
 {
 	u64 began_ns, ended_ns;
