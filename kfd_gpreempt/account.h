@@ -18,16 +18,25 @@ struct gpreempt_policy_queue;
 
 /*
  * The next look for the account comes after this part of the time for which nothing has changed,
- * between these bounds; while no queue works, up to another one. After so many times that the node
- * sleeps. A reading of waves is paid for by so many times what it took; if waves cannot be read, it
- * is tried again soon.
+ * between these bounds; while no queue works, up to another one, until the node has been silent for
+ * so long. A reading of waves is paid for by so many times what it took; if waves cannot be read,
+ * it is tried again soon.
  */
 #define GPREEMPT_ACCOUNT_LOOK_SHARE	8
 #define GPREEMPT_ACCOUNT_LOOK_MIN_NS	5000000ULL
 #define GPREEMPT_ACCOUNT_LOOK_MAX_NS	60000000ULL
-#define GPREEMPT_ACCOUNT_QUIET_MAX_NS	125000000ULL
+#define GPREEMPT_ACCOUNT_QUIET_MAX_NS	25000000ULL
+#define GPREEMPT_ACCOUNT_SILENCE_NS	1000000000ULL
 #define GPREEMPT_ACCOUNT_COST_SHARE	200
 #define GPREEMPT_ACCOUNT_RETRY_NS	500000ULL
+/*
+ * Work that a doorbell told of is looked at in spans of this length at first, and then of this part
+ * of how long it has run. As many looks as that takes may come at once, if the node has looked no
+ * more often on average than otherwise, in so long a time.
+ */
+#define GPREEMPT_ACCOUNT_SPAN_MIN_NS	500000ULL
+#define GPREEMPT_ACCOUNT_SPAN_SHARE	2
+#define GPREEMPT_ACCOUNT_SAVED_NS	100000000ULL
 /* Passes that follow each other so closely see when a queue begins. */
 #define GPREEMPT_ACCOUNT_CLOSE_NS	1000000ULL
 /* What a look finds after a longer sleep has not begun before. */
@@ -53,8 +62,10 @@ enum gpreempt_account_state {
  * @sure_ns: when @state was last seen to be so. What follows is accounted when it is known how it
  *	ended
  * @began: all is known until @since_ns, and it runs; no look that was due has come since
+ * @told: a doorbell told of its work
  * @came: its work came to a pass that makes room for it, and is not known to have that yet
  * @part: of the time between the looks before and after a change, in 256ths, what counts as before
+ * @span_ns: while @told, for so long after @sure_ns it counts as found at work
  * @lost_ns: of the time since @since_ns, what hardware passes took, while it was off the device
  * @busy_ns: time that it ran, until @since_ns
  * @waiting_ns: time that it waited, until @since_ns
@@ -66,13 +77,15 @@ enum gpreempt_account_state {
  */
 struct gpreempt_account {
 	u8 state;
-	bool began;
-	bool came;
+	bool began:1;
+	bool told:1;
+	bool came:1;
 	u8 part;
 	u32 waves;
 	u64 since_ns;
 	u64 sure_ns;
-	u64 lost_ns;
+	u32 span_ns;
+	u32 lost_ns;
 	u64 busy_ns;
 	u64 waiting_ns;
 	u64 read_busy_ns;
@@ -84,6 +97,9 @@ struct gpreempt_account {
  * @look_ns: time of the last look
  * @due_ns: time of the next one that is made for the account
  * @gap_ns: the time of that was drawn from so long
+ * @told_ns: when a doorbell last told of work
+ * @span_ns: end of the span of which the next look is, while work is looked at in spans
+ * @paid_ns: until then looks have used what they may cost
  * @pass_ns: the last pass
  * @close_ns: since when passes follow each other closely
  * @changed_ns: when a queue was last found to do something else than before
@@ -91,6 +107,7 @@ struct gpreempt_account {
  * @used_ns: time that some queue ran, until @look_ns
  * @nr_busy: queues that ran at the last look
  * @nr_open: of that look: queues with work
+ * @made_room: the last pass was to make room for work of which a doorbell told
  * @random: spreads looks, so that they do not follow the rhythm of what they look at
  * @tells: waves in flight can be read. Set by the caller
  * @read_cost_ns: what reading them took the last time. Set by the caller
@@ -99,6 +116,9 @@ struct gpreempt_account_node {
 	u64 look_ns;
 	u64 due_ns;
 	u64 gap_ns;
+	u64 told_ns;
+	u64 span_ns;
+	u64 paid_ns;
 	u64 pass_ns;
 	u64 close_ns;
 	u64 changed_ns;
@@ -107,6 +127,7 @@ struct gpreempt_account_node {
 	u32 nr_busy;
 	u32 nr_open;
 	u32 random;
+	bool made_room;
 	bool tells;
 	u64 read_cost_ns;
 };

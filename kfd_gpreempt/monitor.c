@@ -506,8 +506,10 @@ static void monitor_resume_all(struct gpreempt_node *gn)
 /* Waves in flight matter to no decision, and yet they are worth to be known. */
 static bool monitor_welcomes_waves(const struct gpreempt_node *gn, const struct gpreempt_pass *pass)
 {
+	/* What a doorbell has just told of need not be looked at. */
 	return (gn->policy.unproven && gn->backend->tells) ||
-	       (gn->tun.account && gpreempt_account_due(&gn->policy, pass->now_ns) &&
+	       (gn->tun.account && !gn->monitor.doorbell_ns &&
+		gpreempt_account_due(&gn->policy, pass->now_ns) &&
 		gpreempt_account_wants_waves(&gn->policy));
 }
 
