@@ -84,12 +84,6 @@ static int monitor_runs_where_programs_do(void)
 	return sched_setaffinity((pid_t)counter("monitor_pid"), sizeof(cpus), &cpus) ? -errno : 0;
 }
 
-/* On a kernel that looks after its locks a look takes long, at 50 queues a millisecond, and looks take 1/24 of the time at most: decisions come late. */
-static bool looks_rarely(void)
-{
-	return !access("/proc/lockdep", F_OK);
-}
-
 FIXTURE(storms) {
 	BEFORE_TEST;
 	struct gpreempt *g;
