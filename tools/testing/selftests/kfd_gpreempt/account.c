@@ -192,9 +192,10 @@ static void sends(struct __test_metadata *_metadata, struct user *u, uint32_t la
 	EXPECT_EQ(0, actor_submit(u->a, 0, 0, launches, KFD_PACKET_BARRIER)) TH_LOG("%s", u->name);
 }
 
+/* The device counts each of its XCCs. */
 static int64_t device_ns_of(const struct user *u)
 {
-	return kfd_vgpu_busy_ns(u->pasid) - u->base_ns;
+	return (kfd_vgpu_busy_ns(u->pasid) - u->base_ns) / u->a->client.num_xcc;
 }
 
 static double root(double x)
@@ -314,7 +315,7 @@ TEST_F_TIMEOUT(account, is_what_the_device_has_counted, 3600)
 	EXPECT_WITHIN(dies.name, device_ns_of(&dies), died_ns, 2, 1.25);
 	EXPECT_EQ(ended_ns, BUSY_OF(.kind = GPREEMPT_USAGE_JOB, .job = JOB));
 	EXPECT_EQ(died_ns, BUSY_OF(.kind = GPREEMPT_USAGE_CGROUP, .cgroup = cgroup.st_ino));
-	device_ns = kfd_vgpu_stat("busy_ns") - self->device_ns;
+	device_ns = (kfd_vgpu_stat("busy_ns") - self->device_ns) / trains.a->client.num_xcc;
 	EXPECT_WITHIN("node", device_ns, BUSY_OF(.kind = GPREEMPT_USAGE_NODE), 1, 1.25);
 	EXPECT_EQ(BUSY_OF(.kind = GPREEMPT_USAGE_NODE),
 		  BUSY_OF(OF_PROCESS(trains)) + BUSY_OF(OF_PROCESS(batch)) + BUSY_OF(OF_PROCESS(serves)) + ended_ns + died_ns);

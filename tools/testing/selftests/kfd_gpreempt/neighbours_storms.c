@@ -398,7 +398,7 @@ TEST_F_TIMEOUT(storms, list_storm_delays_no_preemption, 300)
  */
 TEST_F_TIMEOUT(storms, calls_in_a_loop_delay_no_request, 300)
 {
-	enum { FIRST = 40, MOST = (1 + FIRST_TURNS) * FIRST + 2 * REQUESTS_MOST, STEPS = 700 };
+	enum { FIRST = 40, MOST = (1 + FIRST_TURNS) * FIRST + 2 * REQUESTS_MOST, STEPS = 2000 };
 	static struct phase calm, all;
 	int64_t paced;
 

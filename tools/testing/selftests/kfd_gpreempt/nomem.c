@@ -381,24 +381,27 @@ TEST_F(nomem, without_a_thread_the_node_stays_off)
 TEST_F_TIMEOUT(nomem, the_monitor_goes_on_with_the_queues_it_has_room_for, 120)
 {
 	int64_t skipped = counter("skipped_no_memory"), monitor = counter("monitor_pid");
-	struct actor *a[] = { with_queue(_metadata, 0), with_queue(_metadata, 0) };
-	int i, queues = 2;
+	enum { ACTORS = 4 };
+	struct actor *a[ACTORS];
+	int i, queues = 0;
 	char path[64];
 
+	for (; queues < ACTORS; queues++)
+		a[queues] = with_queue(_metadata, 0);
 	ASSERT_LT(0, monitor);
 	snprintf(path, sizeof(path), "/proc/%d/make-it-fail", (int)monitor);
 	ASSERT_EQ(0, put_number(path, 1));
 	ASSERT_EQ(0, put_number(FAULTS "task-filter", 1));
 	ASSERT_EQ(0, fail_once(1));
-	/* Room for 16 is what it begins with; what others needed before, it keeps: 64 at most, for those with as many queues as an actor has. */
-	for (; queues < 2 * ACTOR_QUEUES && counter("skipped_no_memory") == skipped; queues++)
-		ASSERT_EQ(queues / 2, actor_queue(a[queues % 2], KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
+	/* Room for 16 is what it begins with; what tests needed before, it keeps: 128 at most. */
+	for (; queues < ACTORS * ACTOR_QUEUES && counter("skipped_no_memory") == skipped; queues++)
+		ASSERT_EQ(queues / ACTORS, actor_queue(a[queues % ACTORS], KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
 	EXPECT_EQ(0, wait_counter("skipped_no_memory", skipped + 1, LONG));
 	ASSERT_EQ(0, fail_once(0));
 	ASSERT_EQ(0, put_number(FAULTS "task-filter", 0));
 	for (i = 0; i < queues; i++)
-		ASSERT_EQ(0, wait_state(a[i % 2], i / 2, "idle", LONG));
-	EXPECT_STOPPED(a[0], a[1]);
+		ASSERT_EQ(0, wait_state(a[i % ACTORS], i / ACTORS, "idle", LONG));
+	EXPECT_STOPPED(a[0], a[1], a[2], a[3]);
 	expect_preemption(_metadata, self->slots);
 }
 
