@@ -246,13 +246,20 @@ def device_cpu_pct(run):
     return round(run.scheduler.get("device_cpu_ns", 0) / run.elapsed() * 100, 1)
 
 
+def floor_is_judged(run):
+    """
+    Not where several programs have requests, which wait for each other, for longer the later each of them begins; where queues that were held for too long
+    got a turn; and where the device's model had so much to do that it was late itself.
+    """
+    return len(run.level(max)) == 1 and not run.relieved() and device_cpu_pct(run) < SATURATED_PCT
+
+
 def floor(run, alone, device):
     """
-    What the device takes at least for the same requests. Before a request that preempts: unmap, save, connect; of unmapping and saving the same percentile
-    as of the requests. One that waits for the end of a kernel, because that is sooner, may take as long. From the background, beyond the request: the mean of
-    that, and connect and restore afterwards. A restore takes what a save takes. DEVICE: its unmap_us and connect_us. Beside bystanders there is none: a
-    request shares the device with them. It is a floor, but not judged, where several programs have requests, which wait for each other, for longer the later
-    each of them begins; where those that were held for too long got a turn meanwhile; and where the device's model had so much to do that it was late itself.
+    What the device takes at least for the same requests. Before a request that finds a lower one: unmap, save, connect; of unmapping and saving the same
+    percentile as of the requests. One that waits for the end of a kernel, because that is sooner, may take as long. From the background, beyond the request:
+    the mean of that, and connect and restore afterwards. A restore takes what a save takes. DEVICE: its unmap_us and connect_us. Beside bystanders there is
+    none: a request shares the device with them.
     """
     latencies, reference = run.latencies(), alone.latencies() if alone and alone.tenants else []
     preemptions = run.scheduler["preemptions"]
@@ -264,11 +271,11 @@ def floor(run, alone, device):
     # No more than one for each request is needed.
     needed = min(preemptions, len(latencies))
     result = {"before_us": round(before_us, 1), "loss_pct": round(100 * needed * (before_us + after_us) * 1000 / run.elapsed(), 2),
-              "judged": len(run.level(max)) == 1 and not run.relieved() and device_cpu_pct(run) < SATURATED_PCT}
+              "judged": floor_is_judged(run)}
     for name, p in (("p50", 50), ("p99", 99)):
         base = percentile(reference, p)
-        begins_late = run.outranking() >= len(latencies) * (100 - p) / 100
-        least = base + (percentile(run.saves, p) + 1000 * device["connect_us"] if begins_late else 0)
+        waits = run.outranking() >= len(latencies) * (100 - p) / 100
+        least = base + (percentile(run.saves, p) + 1000 * device["connect_us"] if waits else 0)
         result[f"{name}_us"], result[f"{name}_over"], result[f"{name}_over_alone"] = us(least), round(percentile(latencies, p) / least, 3), round(least / base, 3)
     return result
 
