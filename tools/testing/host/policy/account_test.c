@@ -177,35 +177,37 @@ TEST(some_hundred_requests_are_enough, "of 400 requests of some milliseconds, of
 		CHECK_WITHIN(accounted_of_requests(works[i], 400), 960, 1040);
 }
 
-TEST(saving_is_no_busy_time, "a queue that is preempted was busy until the device was asked, and waits from then on")
+/* Low has worked for some milliseconds when the device is asked to save it. Returns for how long. */
+static u64 low_works_until_asked(void)
 {
-	u64 began_ns, asked_ns;
+	u64 began_ns;
 
 	node.accounts = true;
 	low_works();
 	began_ns = low->policy.time.since_ns;
 	passes_for(5 * MS, POLL);
-	asked_ns = node.now_ns;
+	return node.now_ns - began_ns;
+}
+
+TEST(saving_is_no_busy_time, "a queue that is preempted was busy until the device was asked, and waits from then on")
+{
+	u64 worked_ns = low_works_until_asked(), asked_ns = node.now_ns;
+
 	node.now_ns += 300 * US;
 	gpreempt_account_interrupted(&low->policy, asked_ns, node.now_ns);
 	gpreempt_policy_preempted(&low->policy, true, node.now_ns);
-	CHECK_EQ(busy(low), asked_ns - began_ns);
+	CHECK_EQ(busy(low), worked_ns);
 	CHECK_EQ(waiting(low), 300 * US);
 }
 
 TEST(one_that_stays_is_interrupted, "what a pass took a queue off for that stays on the device is no busy time, and counts once")
 {
-	u64 began_ns, asked_ns;
+	u64 worked_ns = low_works_until_asked();
 
-	node.accounts = true;
-	low_works();
-	began_ns = low->policy.time.since_ns;
-	passes_for(5 * MS, POLL);
-	asked_ns = node.now_ns;
-	gpreempt_account_interrupted(&low->policy, asked_ns, asked_ns + 300 * US);
+	gpreempt_account_interrupted(&low->policy, node.now_ns, node.now_ns + 300 * US);
 	node.now_ns += MS;
 	gpreempt_account_end(&low->policy, node.now_ns);
-	CHECK_EQ(busy(low), node.now_ns - began_ns - 300 * US);
+	CHECK_EQ(busy(low), worked_ns + MS - 300 * US);
 	CHECK_EQ(waiting(low), 300 * US);
 }
 
