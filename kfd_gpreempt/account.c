@@ -15,22 +15,26 @@
  *   What saving, connecting and restoring take is waiting, of all queues that a runlist takes off.
  *   So is the time from a doorbell until a pass has made room for its work. Packets that wait for a
  *   barrier are no work once the queue is found blocked.
- * * Work that a doorbell told of is looked at in spans: half a millisecond, and then half of the
- *   time for which it has run. A look comes at a random time of its span. If it finds the work, the
- *   whole span counts, if not, nothing of it: that is right on average, whatever the work takes.
- *   One request of 3 ms is off by half a millisecond, and of a thousand all together by 0.6 %.
- * * Everything else is found by looks, which read waves as well. They come every 5 ms while what
- *   queues do changes, and every 60 ms while it stays the same. Their times are random, and do not
- *   follow what queues do. So a single change is off by up to one look, to either side alike, and
- *   errors of many changes cancel out.
- * * Kernels that are shorter than the time between looks, and that no doorbell told of, are right
- *   on average. Each look that finds one counts for the time between two looks, so the error is
- *   that of a sample: one over the square root of how many looks found the queue at work. With a
- *   look every 5 ms, a queue that has worked for a minute in such kernels is right within 1 % in
- *   two of three cases, and within 3 % nearly always. For a hundred minutes it is a tenth of that.
- *   Of longer kernels it is less.
- * * Passes that read waves to decide look as well, every ``gpreempt_poll_us`` while lower work
- *   waits. There the end of work is off by that much alone.
+ * * Everything else is found by looks, which read waves as well. Time is divided into spans, and a
+ *   look comes at a random time of each. What it finds counts for the whole span. That is right on
+ *   average, whatever queues do: each moment is looked at as often as any other. A span is 5 ms
+ *   long while what queues do changes, and up to 60 ms while it stays the same. So a single change
+ *   is off by up to one span, to either side alike, and errors of many changes cancel out.
+ * * Work that a doorbell told of begins a span of half a millisecond, and then one of half of the
+ *   time for which it has run. One request of 3 ms is off by half a millisecond, and of a thousand
+ *   all together by 0.6 %. The time that the device takes to see the doorbell is busy time.
+ * * Kernels that are shorter than a span, and that no doorbell told of, are a sample: the error is
+ *   one over the square root of how many looks found the queue at work. With a look every 5 ms, a
+ *   queue that has worked for a minute in such kernels is right within 1 % in two of three cases,
+ *   and within 3 % nearly always. For a hundred minutes it is a tenth of that. Of longer kernels it
+ *   is less.
+ * * Something exact cuts a span short. If its look has come, what that found counts for the whole
+ *   span all the same, because others were cut short before their look. What has counted too much
+ *   is taken from what comes next, so that no counter ever becomes less.
+ * * Passes that read waves to decide tell more, as long as each follows another one: there the end
+ *   of work is off by ``gpreempt_poll_us`` alone. One by itself, or after more than a millisecond,
+ *   tells nothing. What queues do makes the scheduler ask, so it asks more often at some moments
+ *   than at others.
  * * The moment between two kernels of a queue that is never without work is busy time.
  * * Waves are read for a 200th of the time at most, but for the first looks at some requests.
  * * After a second without work the node sleeps. Then a doorbell tells of new work, or it is
@@ -43,10 +47,6 @@
  */
 
 #include "demand.h"
-
-/* Parts of the time between two looks */
-#define ACCOUNT_WHOLE		256
-#define ACCOUNT_HALF		128
 
 static enum gpreempt_account_state account_state_off(const struct gpreempt_policy_queue *q)
 {
@@ -91,65 +91,94 @@ static enum gpreempt_account_state account_state_of(const struct gpreempt_policy
 	return pn->account.tells ? account_state_on(q, now_ns) : account_state_launched(q, now_ns);
 }
 
-/* Its present state has lasted until then. */
+static u32 account_sum(u32 a_ns, u64 b_ns)
+{
+	return gpreempt_earlier(a_ns + b_ns, ~0U);
+}
+
+/* What comes pays first for what counted too much. Returns what is left of it. */
+static u64 account_pay(u32 *owes_ns, u64 ns)
+{
+	u64 paid_ns = gpreempt_earlier(ns, *owes_ns);
+
+	*owes_ns -= paid_ns;
+	return ns - paid_ns;
+}
+
+static void account_count(struct gpreempt_account *a, enum gpreempt_account_state state, u64 ns)
+{
+	if (state == GPREEMPT_ACCOUNT_RUNS) {
+		ns = account_pay(&a->owes_busy_ns, ns);
+		a->busy_ns += ns;
+		a->ran_ns = account_sum(a->ran_ns, ns);
+	} else if (state == GPREEMPT_ACCOUNT_WAITS) {
+		a->waiting_ns += account_pay(&a->owes_waiting_ns, ns);
+	}
+}
+
+static void account_uncount(struct gpreempt_account *a, enum gpreempt_account_state state, u64 ns)
+{
+	if (state == GPREEMPT_ACCOUNT_RUNS)
+		a->owes_busy_ns = account_sum(a->owes_busy_ns, ns);
+	else if (state == GPREEMPT_ACCOUNT_WAITS)
+		a->owes_waiting_ns = account_sum(a->owes_waiting_ns, ns);
+}
+
+/* It has been so until then, as far as it is not accounted. */
+static void account_pass(struct gpreempt_account *a, enum gpreempt_account_state state, u64 at_ns)
+{
+	if (at_ns <= a->since_ns)
+		return;
+	account_count(a, state, at_ns - a->since_ns);
+	a->since_ns = at_ns;
+}
+
+/*
+ * What the last look found counts for the length of its span instead of what was so before it, even
+ * if the span was cut short: others were cut short before their look came.
+ */
+static void account_end_span(struct gpreempt_account *a, u64 at_ns)
+{
+	u64 ns = at_ns > a->since_ns ? gpreempt_earlier(a->left_ns, at_ns - a->since_ns) : 0;
+	u32 gap_ns = a->gap_ns;
+
+	a->gap_ns = 0;
+	if (!gap_ns || a->counts == a->state)
+		return;
+	if (ns < gap_ns)
+		account_uncount(a, a->counts, gap_ns - ns);
+	else
+		account_count(a, a->counts, ns - gap_ns);
+	account_count(a, a->state, gap_ns);
+	a->since_ns += ns;
+}
+
 static void account_close(struct gpreempt_account *a, u64 at_ns)
 {
-	u64 ns = at_ns > a->since_ns ? at_ns - a->since_ns : 0;
-	u64 lost_ns = gpreempt_earlier(a->lost_ns, ns);
-
-	if (!ns)
-		return;
-	if (a->state == GPREEMPT_ACCOUNT_RUNS) {
-		a->busy_ns += ns - lost_ns;
-		a->waiting_ns += lost_ns;
-	} else if (a->state == GPREEMPT_ACCOUNT_WAITS) {
-		a->waiting_ns += ns;
-	}
-	a->lost_ns = 0;
-	a->since_ns = at_ns;
+	account_end_span(a, at_ns);
+	account_pass(a, a->state, at_ns);
 }
 
 static void account_enter(struct gpreempt_account *a, enum gpreempt_account_state state, u64 at_ns,
 			  u64 now_ns)
 {
 	account_close(a, at_ns);
+	a->since_ns = gpreempt_later(a->since_ns, at_ns);
 	a->state = state;
 	a->sure_ns = now_ns;
-	a->began = false;
+	a->known = false;
 	a->came = false;
-	a->part = ACCOUNT_HALF;
 	a->told = false;
-	a->span_ns = 0;
-}
-
-static u64 account_sure(const struct gpreempt_account *a)
-{
-	return gpreempt_later(a->since_ns, a->sure_ns);
-}
-
-/*
- * It changed between the time at which its state was last certain, and now, somewhere. @part: of
- * that time, in 256ths, for which it stayed.
- */
-static u64 account_change(const struct gpreempt_account *a, u32 part, u64 now_ns)
-{
-	u64 sure_ns = account_sure(a);
-
-	/* After a long sleep it is not known at all. */
-	if (sure_ns < now_ns && now_ns - sure_ns > GPREEMPT_ACCOUNT_UNKNOWN_NS)
-		sure_ns = now_ns - GPREEMPT_ACCOUNT_UNKNOWN_NS;
-	return sure_ns < now_ns ? sure_ns + (now_ns - sure_ns) * part / ACCOUNT_WHOLE : now_ns;
 }
 
 /* Waves that were last read have run for as long as the queue has since. */
 static void account_waves_until(struct gpreempt_account *a, u32 waves)
 {
-	u64 ran_ns = a->busy_ns - a->read_busy_ns;
 	u64 mean = a->waves && waves ? ((u64)a->waves + waves) / 2 : a->waves + waves;
 
-	a->wave_us += mean * ran_ns / 1000;
-	a->read_busy_ns = a->busy_ns;
-	a->waves = waves;
+	a->wave_us += mean * a->ran_ns / 1000;
+	a->ran_ns = 0;
+	a->waves = gpreempt_earlier(waves, 0xffff);
 }
 
 /**
@@ -164,18 +193,6 @@ void gpreempt_account_begin(struct gpreempt_policy_queue *q, u64 now_ns)
 }
 
 /**
- * gpreempt_account_expect() - queues have come, which may soon have work
- * @pn: the node
- * @now_ns: time of the samples
- */
-void gpreempt_account_expect(struct gpreempt_policy_node *pn, u64 now_ns)
-{
-	pn->account.worked_ns = now_ns;
-	pn->account.changed_ns = now_ns;
-	pn->account.due_ns = gpreempt_earlier(pn->account.due_ns, now_ns);
-}
-
-/**
  * gpreempt_account_moved() - a queue has left the device, or has got it back
  * @q: the queue, as it is now
  * @ran: it was seen to run until then
@@ -184,24 +201,13 @@ void gpreempt_account_expect(struct gpreempt_policy_node *pn, u64 now_ns)
 void gpreempt_account_moved(struct gpreempt_policy_queue *q, bool ran, u64 now_ns)
 {
 	enum gpreempt_account_state state = GPREEMPT_ACCOUNT_IDLE;
-	bool had_work = q->seen.pending || ran;
-	struct gpreempt_account *a = &q->time;
-	u64 lost_ns = a->lost_ns;
 
-	if (a->sure_ns == GPREEMPT_FOREVER_NS)
+	if (q->time.stopped)
 		return;
-
-	if (had_work)
+	if (q->seen.pending || ran)
 		state = q->preempted ? GPREEMPT_ACCOUNT_WAITS : GPREEMPT_ACCOUNT_RUNS;
-	/* One in the middle of a kernel ran until then, whatever the last look found. */
-	if (q->preempted && (a->state == GPREEMPT_ACCOUNT_RUNS) != ran)
-		account_enter(a, ran ? GPREEMPT_ACCOUNT_RUNS : state,
-			      account_change(a, ACCOUNT_HALF, now_ns), now_ns);
-	a->lost_ns = lost_ns;
-	account_enter(a, state, now_ns, now_ns);
-	a->lost_ns = 0;
-	a->began = state == GPREEMPT_ACCOUNT_RUNS;
-	account_waves_until(a, 0);
+	account_enter(&q->time, state, now_ns, now_ns);
+	account_waves_until(&q->time, 0);
 }
 
 /**
@@ -214,10 +220,13 @@ void gpreempt_account_moved(struct gpreempt_policy_queue *q, bool ran, u64 now_n
 void gpreempt_account_interrupted(struct gpreempt_policy_queue *q, u64 from_ns, u64 until_ns)
 {
 	struct gpreempt_account *a = &q->time;
+	u64 since_ns = gpreempt_earlier(a->sure_ns, a->since_ns);
 
-	from_ns = gpreempt_later(from_ns, a->since_ns);
-	if (until_ns > from_ns)
-		a->lost_ns = gpreempt_earlier(a->lost_ns + until_ns - from_ns, ~0U);
+	from_ns = gpreempt_later(from_ns, since_ns);
+	if (a->state != GPREEMPT_ACCOUNT_RUNS || until_ns <= from_ns)
+		return;
+	account_uncount(a, GPREEMPT_ACCOUNT_RUNS, until_ns - from_ns);
+	account_count(a, GPREEMPT_ACCOUNT_WAITS, until_ns - from_ns);
 }
 
 /**
@@ -232,7 +241,7 @@ void gpreempt_account_made_room(struct gpreempt_policy_queue *q, u64 until_ns)
 	if (!a->came)
 		return;
 	a->came = false;
-	a->lost_ns = until_ns > a->since_ns ? gpreempt_earlier(until_ns - a->since_ns, ~0U) : 0;
+	account_pass(a, GPREEMPT_ACCOUNT_WAITS, until_ns);
 }
 
 /**
@@ -242,18 +251,14 @@ void gpreempt_account_made_room(struct gpreempt_policy_queue *q, u64 until_ns)
  */
 void gpreempt_account_end(struct gpreempt_policy_queue *q, u64 now_ns)
 {
-	struct gpreempt_account *a = &q->time;
-	bool doubtful = a->state == GPREEMPT_ACCOUNT_RUNS && !q->seen.pending;
-
-	account_enter(a, GPREEMPT_ACCOUNT_IDLE,
-		      doubtful ? account_change(a, a->part, now_ns) : now_ns, now_ns);
-	account_waves_until(a, 0);
+	account_enter(&q->time, GPREEMPT_ACCOUNT_IDLE, now_ns, now_ns);
+	account_waves_until(&q->time, 0);
 }
 
 static u64 account_random(struct gpreempt_account_node *node, u64 below_ns)
 {
 	node->random = node->random * 1664525 + 1013904223;
-	return below_ns / 256 * (node->random >> 24);
+	return below_ns * (2 * (node->random >> 24) + 1) / 512;
 }
 
 static u64 account_least(const struct gpreempt_account_node *node)
@@ -310,90 +315,64 @@ bool gpreempt_account_wants_waves(const struct gpreempt_policy_node *pn)
 	return false;
 }
 
-/* Of a look that is due, what the first one after an exact time tells of the end */
-static u32 account_part(const struct gpreempt_account_node *node, u64 after_ns)
+/* It changed between the time at which its state was last certain, and now, somewhere. */
+static void account_changed(struct gpreempt_account *a, enum gpreempt_account_state state,
+			    u64 now_ns)
 {
-	return after_ns < node->gap_ns ?
-		       ACCOUNT_WHOLE - 1 - after_ns * (ACCOUNT_WHOLE - 1) / node->gap_ns :
-		       0;
+	u64 sure_ns = gpreempt_later(a->since_ns, a->sure_ns);
+
+	/* After a long sleep it is not known at all. */
+	if (sure_ns < now_ns && now_ns - sure_ns > GPREEMPT_ACCOUNT_UNKNOWN_NS)
+		sure_ns = now_ns - GPREEMPT_ACCOUNT_UNKNOWN_NS;
+	account_enter(a, state, sure_ns < now_ns ? sure_ns + (now_ns - sure_ns) / 2 : now_ns,
+		      now_ns);
 }
 
-/* When it began to run, if passes came so close to each other that they saw it; 0: they did not */
-static u64 account_seen_to_begin(const struct gpreempt_account_node *node,
-				 const struct gpreempt_policy_queue *q, u64 now_ns)
+/* What it does now is known, and will be as long as such looks follow. */
+static void account_knows(struct gpreempt_account *a, enum gpreempt_account_state state, u64 now_ns)
 {
-	return q->seen.run_ns > node->close_ns && q->seen.run_ns > account_sure(&q->time) &&
-			       q->seen.run_ns <= now_ns ?
-		       q->seen.run_ns :
-		       0;
-}
+	bool told = a->told && state != GPREEMPT_ACCOUNT_IDLE;
 
-static void account_turns(const struct gpreempt_account_node *node,
-			  struct gpreempt_policy_queue *q, enum gpreempt_account_state state,
-			  bool due, u64 now_ns)
-{
-	struct gpreempt_account *a = &q->time;
-	u32 part = a->began && due ? 0 : due ? a->part : ACCOUNT_HALF;
-	u64 at_ns = 0;
-
-	if (due && a->told) {
-		at_ns = gpreempt_earlier(account_sure(a) + a->span_ns, now_ns);
-		account_enter(a, state, at_ns, now_ns);
-		return;
-	}
-	if (a->state == GPREEMPT_ACCOUNT_IDLE)
-		at_ns = account_seen_to_begin(node, q, now_ns);
-	else if (!due && a->state == GPREEMPT_ACCOUNT_RUNS && q->seen.active_ns < now_ns)
-		a->sure_ns = gpreempt_later(a->sure_ns, q->seen.active_ns);
-	account_enter(a, state, at_ns ? at_ns : account_change(a, part, now_ns), now_ns);
-	if (at_ns && due)
-		a->part = account_part(node, now_ns - at_ns);
+	account_enter(a, state, now_ns, now_ns);
+	a->known = true;
+	a->told = told;
 }
 
 /*
- * A look whose time is random stands for the whole gap in which it was drawn. The first one after a
- * time until which all is known (a beginning, or a look for a decision) comes at a random time of
- * that gap. If it finds the work ended, what followed counts for nothing. If it finds it, then what
- * is left of the gap counts when it has ended: that part of the gap in which the end is found. So
- * works count for what they took, on average, also those that are shorter than a gap.
- *
- * Looks for decisions are no random ones. They follow each other closely, and what changes between
- * two of them did in the middle.
+ * A look comes at a random time of its span, and stands for all of it. What counts before is what
+ * the look before had found. Whatever a queue does, and wherever something certain cuts the span
+ * short, that is right on average: each moment is looked at as often as any other.
  */
-static void account_takes_in(const struct gpreempt_account_node *node,
-			     struct gpreempt_policy_queue *q, enum gpreempt_account_state state,
-			     bool due, u64 now_ns)
+static void account_finds(struct gpreempt_account *a, const struct gpreempt_account_node *node,
+			  enum gpreempt_account_state state, u64 now_ns)
 {
-	struct gpreempt_account *a = &q->time;
-	u64 until_ns;
+	u64 end_ns = node->from_ns + node->gap_ns;
 
-	/* To look at work that has just begun tells nothing. */
-	if (a->told && a->sure_ns == now_ns)
-		return;
-	if (state != a->state) {
-		account_turns(node, q, state, due, now_ns);
-		a->began = !due && state == GPREEMPT_ACCOUNT_RUNS;
+	/* One that is so late is no random one. */
+	if (now_ns >= end_ns + node->gap_ns) {
+		if (state != a->state)
+			account_changed(a, state, now_ns);
+		a->sure_ns = now_ns;
 		return;
 	}
-	if (!due)
-		a->part = ACCOUNT_HALF;
-	else if (a->began)
-		a->part = account_part(node, now_ns - a->since_ns);
-	until_ns = due ? node->span_ns : account_sure(a) + a->span_ns;
-	account_close(a, now_ns);
+	account_close(a, node->from_ns);
+	a->counts = a->state;
+	a->state = state;
+	a->gap_ns = account_sum(0, node->gap_ns);
+	a->left_ns = end_ns > a->since_ns ? account_sum(0, end_ns - a->since_ns) : 0;
 	a->sure_ns = now_ns;
-	a->began = !due && state == GPREEMPT_ACCOUNT_RUNS;
-	if (a->told)
-		a->span_ns = until_ns > now_ns ? until_ns - now_ns : 0;
+	a->known = false;
+	a->told = a->told && state != GPREEMPT_ACCOUNT_IDLE;
 }
 
-static void account_look_at(struct gpreempt_policy_node *pn, struct gpreempt_policy_queue *q,
-			    bool due, u64 now_ns)
+static void account_take_in(struct gpreempt_policy_node *pn, struct gpreempt_policy_queue *q,
+			    bool due, bool sees, u64 now_ns)
 {
 	enum gpreempt_account_state state = account_state_of(pn, q, now_ns);
 	struct gpreempt_account_node *node = &pn->account;
 	struct gpreempt_account *a = &q->time;
 	bool on = !q->preempted && !q->seen.driver_off;
+	bool pair = sees && a->known && a->sure_ns == node->asked_ns;
 
 	/* One that was dormant at the last look did not work. */
 	if (a->state == GPREEMPT_ACCOUNT_IDLE)
@@ -401,87 +380,125 @@ static void account_look_at(struct gpreempt_policy_node *pn, struct gpreempt_pol
 	if (state != GPREEMPT_ACCOUNT_IDLE ||
 	    (q->seen.used && q->seen.launched_ns > node->look_ns))
 		node->worked_ns = now_ns;
-	if (state != a->state || a->since_ns > node->look_ns)
+	if (state != a->state || a->sure_ns > node->look_ns)
 		node->changed_ns = now_ns;
 	node->nr_open += state != GPREEMPT_ACCOUNT_IDLE;
 	node->nr_busy += state == GPREEMPT_ACCOUNT_RUNS;
-	account_takes_in(node, q, state, due, now_ns);
+	if (a->stopped)
+		account_enter(a, state, now_ns, now_ns);
+	else if (pair && state != a->state)
+		account_changed(a, state, now_ns);
+	else if (due && !pair)
+		account_finds(a, node, state, now_ns);
+	if (sees)
+		account_knows(a, state, now_ns);
+	a->stopped = false;
 	if (on)
 		account_waves_until(a, q->seen.waves_ns == now_ns ? q->seen.waves : 0);
 }
 
-/*
- * A span begins, and the next look is at a random time of it. Longer ones follow as long as work
- * goes on of which a doorbell told. Each that is found with work counts as a whole, whenever in it
- * the look came.
- */
+/* A span begins, and the next look is at a random time of it. */
 static void account_begin_span(struct gpreempt_account_node *node, u64 from_ns, u64 ns)
 {
+	node->from_ns = from_ns;
 	node->gap_ns = ns;
-	node->span_ns = from_ns + ns;
 	node->due_ns = from_ns + account_random(node, ns);
 }
 
-/* A doorbell told of work. Were each to begin a span, the looks for others could be put off. */
-static void account_look_soon(struct gpreempt_account_node *node, u64 now_ns)
+/* The present span ends. */
+static void account_cut_span(struct gpreempt_policy_node *pn, u64 now_ns)
 {
-	u64 least_ns = account_least(node), due_ns = node->due_ns;
-	bool waits = now_ns - node->look_ns > GPREEMPT_ACCOUNT_LOOK_MAX_NS && due_ns > now_ns;
+	u32 i;
+
+	for (i = 0; i < pn->nr; i++) {
+		struct gpreempt_account *a = &pn->queues[i]->time;
+
+		a->left_ns = now_ns > a->since_ns ?
+				     gpreempt_earlier(a->left_ns, now_ns - a->since_ns) : 0;
+	}
+}
+
+/*
+ * A doorbell told of work. However many begin spans, a look comes at last: its chance is the same
+ * at each moment.
+ */
+static void account_look_soon(struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	struct gpreempt_account_node *node = &pn->account;
 
 	node->told_ns = now_ns;
+	account_cut_span(pn, now_ns);
 	account_begin_span(node, now_ns,
-			   node->paid_ns > now_ns ? least_ns : GPREEMPT_ACCOUNT_SPAN_MIN_NS);
-	if (waits && node->nr_busy)
-		node->due_ns = gpreempt_earlier(node->due_ns, due_ns);
+			   node->paid_ns > now_ns ? account_least(node) :
+						    GPREEMPT_ACCOUNT_SPAN_MIN_NS);
 }
 
 /* The next look. @spans: work goes on of which a doorbell told. */
 static void account_plan(struct gpreempt_account_node *node, bool spans, u64 gap_ns, u64 now_ns)
 {
-	u64 from_ns = gpreempt_later(node->span_ns, now_ns), span_ns;
+	u64 from_ns = gpreempt_later(node->from_ns + node->gap_ns, now_ns), span_ns;
 
 	node->paid_ns = account_least(node) +
 			gpreempt_later(node->paid_ns,
 				       now_ns - gpreempt_earlier(now_ns, GPREEMPT_ACCOUNT_SAVED_NS));
 	span_ns = (from_ns - node->told_ns) / GPREEMPT_ACCOUNT_SPAN_SHARE;
-	if (spans) {
-		span_ns = gpreempt_later(span_ns, node->gap_ns);
-		account_begin_span(node, from_ns, gpreempt_earlier(span_ns, gap_ns));
+	if (spans)
+		gap_ns = gpreempt_earlier(gpreempt_later(span_ns, node->gap_ns), gap_ns);
+	account_begin_span(node, from_ns, gap_ns);
+}
+
+/**
+ * gpreempt_account_expect() - queues have come, which may soon have work
+ * @pn: the node
+ * @now_ns: time of the samples
+ */
+void gpreempt_account_expect(struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	struct gpreempt_account_node *node = &pn->account;
+	u64 least_ns = account_least(node);
+
+	node->worked_ns = now_ns;
+	node->changed_ns = now_ns;
+	if (node->due_ns <= now_ns + least_ns)
 		return;
-	}
-	node->span_ns = 0;
-	node->gap_ns = gap_ns;
-	node->due_ns = now_ns + gap_ns - gap_ns / 4 + account_random(node, gap_ns / 2);
+	account_cut_span(pn, now_ns);
+	account_begin_span(node, now_ns, least_ns);
 }
 
 /**
  * gpreempt_account_look() - take in what queues do
  * @pn: the node, sampled; if it wants waves, they have been read
+ * @asked: waves were read because a decision asked for them
  * @now_ns: time of the samples
  *
  * Walks all sampled queues; dormant ones do not work. If a look is due and waves could not be read
- * this time, it is not called, and the look stays due. It may be called as well when no look is due
- * and waves were read for a decision.
+ * this time, it is not called, and the look stays due. It is called as well when no look is due,
+ * and a decision asked.
  */
-void gpreempt_account_look(struct gpreempt_policy_node *pn, u64 now_ns)
+void gpreempt_account_look(struct gpreempt_policy_node *pn, bool asked, u64 now_ns)
 {
 	struct gpreempt_account_node *node = &pn->account;
-	bool due = gpreempt_account_due(pn, now_ns);
+	bool sees = asked && node->asked_ns == node->before_ns &&
+		    now_ns - node->asked_ns <= GPREEMPT_ACCOUNT_CLOSE_NS;
+	bool due = gpreempt_account_due(pn, now_ns), spans = false;
 	u64 gap_ns = node->due_ns ? account_gap(node, now_ns) : account_least(node);
 	u32 i, was_busy = node->nr_busy;
-	bool spans = false;
 
-	node->nr_busy = 0;
-	node->nr_open = 0;
-	for (i = 0; i < pn->nr; i++) {
-		account_look_at(pn, pn->queues[i], due, now_ns);
-		spans |= pn->queues[i]->time.told;
+	if (sees || due) {
+		node->nr_busy = 0;
+		node->nr_open = 0;
+		for (i = 0; i < pn->nr; i++) {
+			account_take_in(pn, pn->queues[i], due, sees, now_ns);
+			spans |= pn->queues[i]->time.told;
+		}
+		if (was_busy && node->nr_busy)
+			node->used_ns += now_ns - node->look_ns;
+		else if (was_busy || node->nr_busy)
+			node->used_ns += (now_ns - node->look_ns) / 2;
+		node->look_ns = now_ns;
 	}
-	if (was_busy && node->nr_busy)
-		node->used_ns += now_ns - node->look_ns;
-	else if (was_busy || node->nr_busy)
-		node->used_ns += (now_ns - node->look_ns) / 2;
-	node->look_ns = now_ns;
+	if (asked)
+		node->asked_ns = now_ns;
 	if (due)
 		account_plan(node, spans, gap_ns, now_ns);
 }
@@ -495,8 +512,9 @@ static u32 account_came(struct gpreempt_policy_node *pn, u64 at_ns, bool makes_r
 		struct gpreempt_policy_queue *q = pn->queues[i];
 		struct gpreempt_account *a = &q->time;
 
-		if (a->state != GPREEMPT_ACCOUNT_IDLE || at_ns < account_sure(a) || q->preempted ||
-		    q->seen.driver_off || (!q->seen.pending && q->seen.launched_ns != now_ns))
+		if (a->state != GPREEMPT_ACCOUNT_IDLE || at_ns < a->sure_ns || a->stopped ||
+		    q->preempted || q->seen.driver_off ||
+		    (!q->seen.pending && q->seen.launched_ns != now_ns))
 			continue;
 		account_enter(a, GPREEMPT_ACCOUNT_RUNS, at_ns, now_ns);
 		a->told = true;
@@ -507,21 +525,6 @@ static u32 account_came(struct gpreempt_policy_node *pn, u64 at_ns, bool makes_r
 	}
 	pn->account.nr_open += nr;
 	return nr;
-}
-
-/* Room has been made for work of which a doorbell told: it begins now. */
-static void account_begins(struct gpreempt_policy_node *pn, u64 now_ns)
-{
-	u32 i;
-
-	for (i = 0; i < pn->nr; i++) {
-		struct gpreempt_account *a = &pn->queues[i]->time;
-
-		if (a->told && !a->span_ns)
-			a->sure_ns = now_ns;
-	}
-	pn->account.made_room = false;
-	account_look_soon(&pn->account, now_ns);
 }
 
 /**
@@ -539,14 +542,15 @@ void gpreempt_account_decided(struct gpreempt_policy_node *pn, u64 told_ns, bool
 {
 	struct gpreempt_account_node *node = &pn->account;
 
-	if (now_ns - node->pass_ns > GPREEMPT_ACCOUNT_CLOSE_NS)
-		node->close_ns = now_ns;
+	node->before_ns = node->pass_ns;
 	node->pass_ns = now_ns;
+	/* Work begins when room has been made for it. */
 	if (node->made_room)
-		account_begins(pn, now_ns);
+		account_look_soon(pn, now_ns);
+	node->made_room = false;
 	/* What no doorbell told of is for looks to find. */
 	if (told_ns && account_came(pn, told_ns, makes_room, now_ns)) {
-		account_look_soon(node, now_ns);
+		account_look_soon(pn, now_ns);
 		node->made_room = makes_room;
 	}
 }
@@ -567,7 +571,8 @@ void gpreempt_account_stop(struct gpreempt_policy_node *pn, u64 now_ns)
 		struct gpreempt_account *a = &pn->queues[i]->time;
 
 		/* What the next look finds has begun then. */
-		account_enter(a, GPREEMPT_ACCOUNT_IDLE, now_ns, GPREEMPT_FOREVER_NS);
+		account_enter(a, GPREEMPT_ACCOUNT_IDLE, now_ns, now_ns);
+		a->stopped = true;
 		account_waves_until(a, 0);
 	}
 	if (pn->account.nr_busy)

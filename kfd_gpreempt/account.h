@@ -37,7 +37,7 @@ struct gpreempt_policy_queue;
 #define GPREEMPT_ACCOUNT_SPAN_MIN_NS	500000ULL
 #define GPREEMPT_ACCOUNT_SPAN_SHARE	2
 #define GPREEMPT_ACCOUNT_SAVED_NS	100000000ULL
-/* Passes that follow each other so closely see when a queue begins. */
+/* Looks for decisions that follow each other so closely see what happens between them. */
 #define GPREEMPT_ACCOUNT_CLOSE_NS	1000000ULL
 /* What a look finds after a longer sleep has not begun before. */
 #define GPREEMPT_ACCOUNT_UNKNOWN_NS	1000000000ULL
@@ -57,19 +57,21 @@ enum gpreempt_account_state {
 /**
  * struct gpreempt_account - what a queue has used so far, in nanoseconds of the caller's clock
  * @state: &enum gpreempt_account_state, as of the last look
- * @waves: in flight when they were last read
- * @since_ns: until when time has been accounted
- * @sure_ns: when @state was last seen to be so. What follows is accounted when it is known how it
- *	ended
- * @began: all is known until @since_ns, and it runs; no look that was due has come since
+ * @counts: the state that counts for the next @left_ns
+ * @known: @state is what looks have seen that followed each other closely
  * @told: a doorbell told of its work
  * @came: its work came to a pass that makes room for it, and is not known to have that yet
- * @part: of the time between the looks before and after a change, in 256ths, what counts as before
- * @span_ns: while @told, for so long after @sure_ns it counts as found at work
- * @lost_ns: of the time since @since_ns, what hardware passes took, while it was off the device
+ * @stopped: nothing is known since then
+ * @waves: in flight when they were last read, but no more than 65535
+ * @ran_ns: of @busy_ns, what was added since then, but no more than 4 s
+ * @since_ns: until when time has been accounted
+ * @sure_ns: when @state was last seen to be so
+ * @left_ns: so much is left after @since_ns of the span of the last look, if @gap_ns is not 0
+ * @gap_ns: what the last look has found counts for so long instead of @counts
+ * @owes_busy_ns: of @busy_ns, what counted too much. What comes next pays for it
+ * @owes_waiting_ns: of @waiting_ns, the same
  * @busy_ns: time that it ran, until @since_ns
  * @waiting_ns: time that it waited, until @since_ns
- * @read_busy_ns: @busy_ns when @waves were read
  * @wave_us: waves in flight times microseconds, until @waves were read
  *
  * Read it by the functions below, in any context: what they say never becomes less. Each is one
@@ -77,31 +79,35 @@ enum gpreempt_account_state {
  */
 struct gpreempt_account {
 	u8 state;
-	bool began:1;
-	bool told:1;
-	bool came:1;
-	u8 part;
-	u32 waves;
+	u8 counts:2;
+	u8 known:1;
+	u8 told:1;
+	u8 came:1;
+	u8 stopped:1;
+	u16 waves;
+	u32 ran_ns;
 	u64 since_ns;
 	u64 sure_ns;
-	u32 span_ns;
-	u32 lost_ns;
+	u32 left_ns;
+	u32 gap_ns;
+	u32 owes_busy_ns;
+	u32 owes_waiting_ns;
 	u64 busy_ns;
 	u64 waiting_ns;
-	u64 read_busy_ns;
 	u64 wave_us;
 };
 
 /**
  * struct gpreempt_account_node - what all queues of a node together need for that
  * @look_ns: time of the last look
+ * @asked_ns: time of the last one for which a decision had asked
  * @due_ns: time of the next one that is made for the account
- * @gap_ns: the time of that was drawn from so long
+ * @from_ns: beginning of the span of which that is
+ * @gap_ns: length of that span
  * @told_ns: when a doorbell last told of work
- * @span_ns: end of the span of which the next look is, while work is looked at in spans
  * @paid_ns: until then looks have used what they may cost
  * @pass_ns: the last pass
- * @close_ns: since when passes follow each other closely
+ * @before_ns: the one before it
  * @changed_ns: when a queue was last found to do something else than before
  * @worked_ns: when one was last found at work; 0: never
  * @used_ns: time that some queue ran, until @look_ns
@@ -114,13 +120,14 @@ struct gpreempt_account {
  */
 struct gpreempt_account_node {
 	u64 look_ns;
+	u64 asked_ns;
 	u64 due_ns;
+	u64 from_ns;
 	u64 gap_ns;
 	u64 told_ns;
-	u64 span_ns;
 	u64 paid_ns;
 	u64 pass_ns;
-	u64 close_ns;
+	u64 before_ns;
 	u64 changed_ns;
 	u64 worked_ns;
 	u64 used_ns;
@@ -164,7 +171,7 @@ void gpreempt_account_made_room(struct gpreempt_policy_queue *q, u64 until_ns);
 void gpreempt_account_end(struct gpreempt_policy_queue *q, u64 now_ns);
 bool gpreempt_account_due(const struct gpreempt_policy_node *pn, u64 now_ns);
 bool gpreempt_account_wants_waves(const struct gpreempt_policy_node *pn);
-void gpreempt_account_look(struct gpreempt_policy_node *pn, u64 now_ns);
+void gpreempt_account_look(struct gpreempt_policy_node *pn, bool asked, u64 now_ns);
 void gpreempt_account_decided(struct gpreempt_policy_node *pn, u64 told_ns, bool makes_room,
 			      u64 now_ns);
 void gpreempt_account_stop(struct gpreempt_policy_node *pn, u64 now_ns);

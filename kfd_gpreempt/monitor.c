@@ -543,7 +543,7 @@ static void monitor_account(struct gpreempt_node *gn, const struct gpreempt_pass
 		   due && !gpreempt_account_wants_waves(&gn->policy)) {
 		if (read)
 			gn->policy.account.read_cost_ns = gn->waves.asked_ns;
-		gpreempt_account_look(&gn->policy, pass->now_ns);
+		gpreempt_account_look(&gn->policy, pass->needs_waves, pass->now_ns);
 	}
 }
 

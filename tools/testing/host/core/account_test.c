@@ -568,11 +568,11 @@ TEST(an_account_that_is_off_costs_passes_nothing, "while gpreempt_account is 0 p
 	submit(low, 100);
 	submit(high, 1000);
 	run(50 * MS);
-	CHECK_EQ(idle->q.gpreempt->policy.time.sure_ns, GPREEMPT_FOREVER_NS);
+	CHECK(idle->q.gpreempt->policy.time.stopped);
 	idle->q.gpreempt->policy.time.sure_ns = 7;
 	run(50 * MS);
 	CHECK_EQ(idle->q.gpreempt->policy.time.sure_ns, 7);
 	CHECK_STATE("polling");
 	idle = add_queue(0);
-	CHECK_EQ_AFTER(20 * MS, idle->q.gpreempt->policy.time.sure_ns, GPREEMPT_FOREVER_NS);
+	CHECK_EQ_AFTER(20 * MS, idle->q.gpreempt->policy.time.stopped, true);
 }

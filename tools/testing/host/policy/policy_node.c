@@ -288,7 +288,7 @@ static void decide(u32 nr)
 	gpreempt_account_decided(&node.policy, node.told_ns, node.decision.nr_preempt, node.now_ns);
 	node.told_ns = 0;
 	if ((node.asked || gpreempt_account_due(&node.policy, node.now_ns)) && !node.silent)
-		gpreempt_account_look(&node.policy, node.now_ns);
+		gpreempt_account_look(&node.policy, node.asked, node.now_ns);
 }
 
 static void swap_places(u32 a, u32 b)
