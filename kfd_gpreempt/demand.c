@@ -98,6 +98,7 @@ void gpreempt_demand_sample(struct gpreempt_policy_queue *q, u64 rptr, u64 wptr,
 		q->seen.stalled_ns = 0;
 		q->seen.blocked = false;
 		q->seen.tries = 0;
+		q->seen.in_kernel = false;
 		q->seen.launched_ns = now_ns;
 		demand_forget_waves(q, now_ns);
 	}
@@ -429,6 +430,7 @@ void gpreempt_demand_resumed(struct gpreempt_policy_queue *q, u64 now_ns)
 {
 	bool idle = !q->saved_waves && !q->seen.pending && !q->set.unseen;
 
+	q->seen.in_kernel = q->saved_waves;
 	if (q->saved_waves)
 		q->seen.launched_ns = now_ns;
 	if (!idle)

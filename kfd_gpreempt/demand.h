@@ -185,12 +185,26 @@ static inline bool demand_restore_pending(const struct gpreempt_policy_node *pn,
 }
 
 /*
+ * It came back in the middle of a kernel, and has shown no waves, but to a look at which they may
+ * not have been back: it is in there still. If it has ended that after all, no waves will be saved
+ * with it, and the next time it is asked.
+ */
+static inline bool demand_in_kernel(const struct gpreempt_policy_node *pn,
+				    const struct gpreempt_policy_queue *q)
+{
+	return q->seen.in_kernel &&
+	       q->seen.zero_ns < q->seen.run_ns + gpreempt_demand_restore_ns(pn);
+}
+
+/*
  * One that stands still: asked now, it cannot be found blocked yet, whatever the answer is. That
  * takes a second look.
  */
-static inline bool demand_first_look(const struct gpreempt_policy_queue *q, u64 now_ns)
+static inline bool demand_first_look(const struct gpreempt_policy_node *pn,
+				     const struct gpreempt_policy_queue *q, u64 now_ns)
 {
-	return q->seen.pending && !q->seen.blocked && !demand_zero_settled(q, now_ns);
+	return q->seen.pending && !q->seen.blocked &&
+	       (demand_in_kernel(pn, q) || !demand_zero_settled(q, now_ns));
 }
 
 /* DEMAND_MAYBE: it has demand if it has waves in flight, and that is not known. */

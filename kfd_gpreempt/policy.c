@@ -1411,7 +1411,7 @@ static struct policy_doubt policy_look_at_all(struct gpreempt_policy_node *pn, u
 		doubt.told |= pn->jobs && q->process->job && q->process->job->asked_elsewhere;
 		doubt.unknown |= !pn->params.waves_saved &&
 				 demand_unknown_for_long(pn, q, now_ns);
-		doubt.first &= demand_first_look(q, now_ns);
+		doubt.first &= demand_first_look(pn, q, now_ns);
 	}
 	doubt.preempted = off;
 	if (pn->nr_entities)

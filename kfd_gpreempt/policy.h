@@ -499,6 +499,7 @@ struct gpreempt_policy_queue_set {
  * @waves_ns: when @waves was read; 0: never since @moved_ns
  * @zero_ns: when @waves was first read as 0 and has been 0 since; 0: it is not 0
  * @checked: a runlist has saved no waves either since @moved_ns
+ * @in_kernel: it came back with waves, and has launched nothing since
  * @expected_met_ns: the @expected_until_ns whose work has come
  * @launched_ns: when @rptr last moved, or saved waves came back; 0: never
  * @moved_ns: when what was known of its waves became void: @rptr moved, or the queue was
@@ -531,6 +532,7 @@ struct gpreempt_policy_queue_seen {
 	bool driver_off;
 	bool driver_off_with_work;
 	bool checked;
+	bool in_kernel;
 	u64 pending;
 	u64 rptr;
 	u64 wptr;

@@ -193,3 +193,29 @@ TEST(tries_are_not_slept_through, "however long the interval is, a blocked queue
 	node.params.max_hold_ns = 0;
 	CHECK_AFTER(0, node.decision.next_ns <= due_ns - node.now_ns);
 }
+
+TEST(one_that_came_back_in_a_kernel_yields_unasked,
+     "a queue that came back with waves and stands still yields without a question, though a look found none before they were back; it is asked if a later look found none, or if it came back without")
+{
+	static const struct { bool saved, early, asks; } cases[] = { { true, true, false }, { true, false, true }, { false, true, true } };
+
+	EACH_CASE_ANEW(i, cases) {
+		struct gpreempt_policy_queue *pq;
+
+		low_is_preempted();
+		pq = &low->policy;
+		pq->saved_waves = cases[i].saved;
+		drain(high);
+		time_until(low, true, 10 * MS);
+		passes_for(node.params.blocked_ns + 10 * MS, POLL);
+		pq->seen.waves = 0;
+		pq->seen.waves_ns = cases[i].early ? pq->seen.run_ns + 1 : node.now_ns - 5 * MS;
+		pq->seen.zero_ns = pq->seen.waves_ns;
+		pq->seen.restore_since_ns = 0;
+		CHECK(!pq->seen.blocked);
+		submit(high, 1);
+		pass_after(POLL);
+		CHECK_EQ(node.asked, cases[i].asks);
+		CHECK(cases[i].asks || !on_device(low));
+	}
+}
