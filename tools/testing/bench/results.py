@@ -29,6 +29,8 @@ PHASES = {"notice": "doorbell to decision", "save": "decision to saved", "end_no
 # Two runs are to agree so far; a share of the device or of a CPU, in percent, is as exact as what begins and ends with the window
 AGREE_PCT = 2
 AGREE_SHARE = 0.05
+# Below so many preemptions each one counts in what they all took.
+FEW = 50
 # What is left of a time when another is taken from it: events have whole microseconds
 AGREE_US = 1
 DIFFERENCES = ("save_overhead_us_mean", "no_hws_save_overhead_us_mean")
@@ -532,7 +534,7 @@ def relied(bench):
     for scenario, of in bench["scenarios"].items():
         for competitor in ("gpreempt", "named"):
             r = of["competitors"].get(competitor)
-            if r and not r["absent"] and r["bystanders"]:
+            if r and not r["absent"] and r["bystanders"] and r["scheduler"]["preemptions"] >= FEW:
                 found["bystander_loss_pct", f"{scenario}, {competitor}"] = r["bystanders"]["loss_pct"]
         r = of["competitors"].get("gpreempt")
         if r and not r["absent"] and r["floor"] and r["floor"]["judged"]:
