@@ -163,6 +163,29 @@ TEST(what_counted_too_much_is_paid_for, "what a look finds counts for its whole 
 	CHECK_EQ(low->policy.time.owes_busy_ns, gap_ns - US);
 }
 
+TEST(a_doorbell_ends_the_span_of_others, "what a look has found of a queue goes on from the doorbell of another one, which begins a new span for all")
+{
+	u64 gap_ns = GPREEMPT_ACCOUNT_LOOK_MIN_NS, told_ns;
+
+	node.accounts = true;
+	low = new_queue(new_process(), HIGH);
+	high = new_queue(new_process(), HIGH);
+	pass();
+	start_hog(low);
+	node.policy.account.from_ns = node.now_ns;
+	node.policy.account.due_ns = node.now_ns + MS;
+	node.policy.account.gap_ns = gap_ns;
+	pass_after(MS);
+	CHECK_EQ(low->policy.time.state, GPREEMPT_ACCOUNT_RUNS);
+	CHECK(node.now_ns + 20 * US < node.policy.account.from_ns);
+	start_hog(high);
+	told_ns = node.now_ns + 10 * US;
+	node.told_ns = told_ns;
+	pass_after(10 * US);
+	gpreempt_account_end(&low->policy, told_ns + 10 * US);
+	CHECK_EQ(busy(low), gap_ns + 10 * US);
+}
+
 TEST(a_barrier_is_no_work, "a queue that is found blocked is neither busy nor waits")
 {
 	u64 before_ns;
