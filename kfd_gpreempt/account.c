@@ -125,7 +125,7 @@ static void account_uncount(struct gpreempt_account *a, enum gpreempt_account_st
 }
 
 /* It has been so until then, as far as it is not accounted. */
-static void account_pass(struct gpreempt_account *a, enum gpreempt_account_state state, u64 at_ns)
+static void account_until(struct gpreempt_account *a, enum gpreempt_account_state state, u64 at_ns)
 {
 	if (at_ns <= a->since_ns)
 		return;
@@ -156,7 +156,7 @@ static void account_end_span(struct gpreempt_account *a, u64 at_ns)
 static void account_close(struct gpreempt_account *a, u64 at_ns)
 {
 	account_end_span(a, at_ns);
-	account_pass(a, a->state, at_ns);
+	account_until(a, a->state, at_ns);
 }
 
 static void account_enter(struct gpreempt_account *a, enum gpreempt_account_state state, u64 at_ns,
@@ -230,9 +230,9 @@ void gpreempt_account_interrupted(struct gpreempt_policy_queue *q, u64 from_ns, 
 }
 
 /**
- * gpreempt_account_made_room() - a hardware pass has made room for a queue whose work has just come
- * @q: the queue; nothing is done to another one
- * @until_ns: when it could begin. It has waited until then
+ * gpreempt_account_made_room() - new work of a queue has room: a hardware pass took others off
+ * @q: the queue; if it has no new work, nothing is done
+ * @until_ns: when the work could begin. The queue has waited until then
  */
 void gpreempt_account_made_room(struct gpreempt_policy_queue *q, u64 until_ns)
 {
@@ -241,7 +241,7 @@ void gpreempt_account_made_room(struct gpreempt_policy_queue *q, u64 until_ns)
 	if (!a->came)
 		return;
 	a->came = false;
-	account_pass(a, GPREEMPT_ACCOUNT_WAITS, until_ns);
+	account_until(a, GPREEMPT_ACCOUNT_WAITS, until_ns);
 }
 
 /**
@@ -405,8 +405,8 @@ static void account_begin_span(struct gpreempt_account_node *node, u64 from_ns, 
 	node->due_ns = from_ns + account_random(node, ns);
 }
 
-/* The present span ends. */
-static void account_cut_span(struct gpreempt_policy_node *pn, u64 now_ns)
+/* The present span ends, and another one begins. */
+static void account_begin_anew(struct gpreempt_policy_node *pn, u64 ns, u64 now_ns)
 {
 	u32 i;
 
@@ -416,6 +416,7 @@ static void account_cut_span(struct gpreempt_policy_node *pn, u64 now_ns)
 		a->left_ns = now_ns > a->since_ns ?
 				     gpreempt_earlier(a->left_ns, now_ns - a->since_ns) : 0;
 	}
+	account_begin_span(&pn->account, now_ns, ns);
 }
 
 /*
@@ -427,10 +428,10 @@ static void account_look_soon(struct gpreempt_policy_node *pn, u64 now_ns)
 	struct gpreempt_account_node *node = &pn->account;
 
 	node->told_ns = now_ns;
-	account_cut_span(pn, now_ns);
-	account_begin_span(node, now_ns,
+	account_begin_anew(pn,
 			   node->paid_ns > now_ns ? account_least(node) :
-						    GPREEMPT_ACCOUNT_SPAN_MIN_NS);
+						    GPREEMPT_ACCOUNT_SPAN_MIN_NS,
+			   now_ns);
 }
 
 /* The next look. @spans: work goes on of which a doorbell told. */
@@ -459,10 +460,8 @@ void gpreempt_account_expect(struct gpreempt_policy_node *pn, u64 now_ns)
 
 	node->worked_ns = now_ns;
 	node->changed_ns = now_ns;
-	if (node->due_ns <= now_ns + least_ns)
-		return;
-	account_cut_span(pn, now_ns);
-	account_begin_span(node, now_ns, least_ns);
+	if (node->due_ns > now_ns + least_ns)
+		account_begin_anew(pn, least_ns, now_ns);
 }
 
 /**

@@ -17,7 +17,7 @@ struct gpreempt_policy_node;
 struct gpreempt_policy_queue;
 
 /*
- * The next look for the account comes after this part of the time for which nothing has changed,
+ * The account looks once in a span. A span is this part of the time for which nothing has changed,
  * between these bounds; while no queue works, up to another one, until the node has been silent for
  * so long. A reading of waves is paid for by so many times what it took; if waves cannot be read,
  * it is tried again soon.

@@ -230,11 +230,10 @@ static void hws_saw(struct backend_pass *pass, struct queue *q, struct gpreempt_
 /* The device was asked to save everything, also what stays. A queue that is named leaves alone. */
 static void hws_account_other(struct backend_pass *pass, struct queue *q, struct gpreempt_queue *gq)
 {
-	bool runs = gq->policy.time.state == GPREEMPT_ACCOUNT_RUNS && !gq->policy.time.came;
-
 	if (!q->properties.is_active)
 		return;
-	if (pass->mapped && runs)
+	/* Work that has just come has not run yet. */
+	if (pass->mapped && !gq->policy.time.came)
 		gpreempt_account_interrupted(&gq->policy, pass->start_ns,
 					     backend_back_ns(pass, true));
 	gpreempt_account_made_room(&gq->policy, pass->mapped ? backend_back_ns(pass, false) :
