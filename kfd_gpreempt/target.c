@@ -13,9 +13,33 @@
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/string.h>
+#include <linux/user_namespace.h>
 
 #include "node.h"
 #include "target.h"
+
+/**
+ * gpreempt_target_user_of() - which user pays for what a process asks for?
+ * @leader: the process's leader
+ *
+ * A user who makes user namespaces does not become many users by the ids that it has there.
+ *
+ * Context: any that may be a reader of RCU.
+ *
+ * Return: its effective user id; in a user namespace, who has made the outermost one that it is in
+ */
+kuid_t gpreempt_target_user_of(struct task_struct *leader)
+{
+	const struct user_namespace *ns;
+	kuid_t uid;
+
+	rcu_read_lock();
+	uid = task_cred_xxx(leader, euid);
+	for (ns = task_cred_xxx(leader, user_ns); ns != &init_user_ns; ns = ns->parent)
+		uid = ns->owner;
+	rcu_read_unlock();
+	return uid;
+}
 
 /* Its leader is the caller's user's, or the caller may everything. */
 static int target_check_owner(struct task_struct *leader, const struct gpreempt_target_match *match)

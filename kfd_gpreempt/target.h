@@ -13,6 +13,7 @@ struct gpreempt_process;
 struct kfd_process;
 struct pid;
 struct pid_namespace;
+struct task_struct;
 
 /**
  * struct gpreempt_target_match - the queues that a command is about, resolved
@@ -40,6 +41,7 @@ struct gpreempt_target_match {
 	bool sees_all;
 };
 
+kuid_t gpreempt_target_user_of(struct task_struct *leader);
 int gpreempt_target_resolve(const struct gpreempt_target *target,
 			    struct gpreempt_target_match *match);
 void gpreempt_target_release(struct gpreempt_target_match *match);

@@ -20,7 +20,6 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/uidgid.h>
-#include <linux/user_namespace.h>
 
 #include "node.h"
 #include "target.h"
@@ -285,23 +284,6 @@ static bool usage_is(const struct gpreempt_usage_entry *e, const struct gpreempt
 	       (e->privileged || e->kind != GPREEMPT_USAGE_JOB || uid_eq(e->owner, other->owner));
 }
 
-/*
- * A process belongs to its user; in a user namespace, to who has made the first of those that it
- * is in. So a user does not become many by the ids that it has there.
- */
-static kuid_t usage_uid_of(struct task_struct *leader)
-{
-	const struct user_namespace *ns;
-	kuid_t uid;
-
-	rcu_read_lock();
-	uid = task_cred_xxx(leader, euid);
-	for (ns = task_cred_xxx(leader, user_ns); ns != &init_user_ns; ns = ns->parent)
-		uid = ns->owner;
-	rcu_read_unlock();
-	return uid;
-}
-
 /* The entry that is like this one, with a process more. NULL: no memory. */
 static struct gpreempt_usage_entry *usage_get(struct gpreempt_process *process,
 					      const struct gpreempt_usage_entry *like)
@@ -316,7 +298,7 @@ static struct gpreempt_usage_entry *usage_get(struct gpreempt_process *process,
 	if (!e)
 		goto no_memory;
 	*e = *like;
-	e->user = usage_get_user(gn, usage_uid_of(process->p->lead_thread));
+	e->user = usage_get_user(gn, gpreempt_target_user_of(process->p->lead_thread));
 	if (!e->user)
 		goto free_entry;
 	get_pid(e->pid);
