@@ -13,7 +13,7 @@ import sys
 import textwrap
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-SOURCE = os.path.join(HERE, "..", "kfd_gpreempt", "tunables_table.h")
+SOURCE = os.path.join(HERE, "..", "kfd_gpreempt", "core", "tunables_table.h")
 TABLE = os.path.join(HERE, "tunables.txt")
 ABI_MODULE = os.path.join(HERE, "ABI/testing/sysfs-module-amdgpu-gpreempt")
 ABI_NODE = os.path.join(HERE, "ABI/testing/sysfs-class-kfd-gpreempt")

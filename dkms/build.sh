@@ -408,7 +408,7 @@ fi
 # What went in and what came out. The same inputs need no second run of make, which takes seconds to find nothing to do.
 inputs=$( {
 	printf '%s\n' "${make_args[@]}" "$source_id" "$(stat -L -c '%s %Y' "$headers/include/config/auto.conf" "$headers/Module.symvers")"
-	cat "$0" "$top"/dkms/lib.sh "$top"/dkms/hooks.{sh,awk,list} "$gpreempt"/Kbuild "$gpreempt"/*.[ch] "$gpreempt"/*.mk
+	cat "$0" "$top"/dkms/lib.sh "$top"/dkms/hooks.{sh,awk,list} "$gpreempt"/Kbuild "$gpreempt"/*.[ch] "$gpreempt"/*/*.[ch] "$gpreempt"/*.mk
 	[ $flavour = release ] || cat "$build/intercept.h"
 	[ ! -d "$src" ] || find "$src/$amd" -type f -printf '%p %s %T@\n' | sort
 } | sha256sum)

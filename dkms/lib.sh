@@ -17,7 +17,7 @@ first_of()
 own_files()
 {
 	mkdir "$1"
-	cp "$top"/kfd_gpreempt/Kbuild "$top"/kfd_gpreempt/*.[ch] "$top/dkms/package.c" "$1/"
+	cp -r "$top"/kfd_gpreempt/* "$top/dkms/package.c" "$1/"
 	cp -r "$top/include/uapi" "$1/"
 	cat >"$1/gpreempt_config.h" <<EOF
 /* SPDX-License-Identifier: MIT */

@@ -6,7 +6,7 @@
  * is no kernel to ask.
  */
 #include "gpreemptctl.h"
-#include "../../kfd_gpreempt/tunables_table.h"
+#include "../../kfd_gpreempt/core/tunables_table.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -40,7 +40,7 @@ prepare()
 	variant off
 	"$TOP/dkms/build.sh" --kver "$KVER" --flavour test --build-dir "$place/hooked" --src "$place/source" --config-off --prepare
 	cp "$place/hooked/$AMD/amdkfd"/*.[ch] "$place/off/$AMD/amdkfd/"
-	cp -r "$place/hooked/$AMD/kfd_gpreempt"/{*.[ch],uapi} "$place/off/$AMD/kfd_gpreempt/"
+	cp -r "$place/hooked/$AMD/kfd_gpreempt"/{*.[ch],*/} "$place/off/$AMD/kfd_gpreempt/"
 	is "CONFIG_KFD_GPREEMPT defined" "$(grep -c CONFIG_KFD_GPREEMPT "$place/off/$AMD/kfd_gpreempt/gpreempt_config.h")" 0
 	for f in "$place/off/$AMD/amdkfd"/*.[ch]; do
 		diff --unchanged-line-format='%L' --old-line-format='%L' --new-line-format="%c'\\012'" \

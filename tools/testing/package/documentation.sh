@@ -64,10 +64,10 @@ everything_is_named()
 	words >"$scratch/words"
 	all_there "parameters" $(sed -n 's/^What:.*\/\(gpreempt_[a-z_]*\)$/\1/p' "$TOP/Documentation/ABI/testing/sysfs-module-amdgpu-gpreempt")
 	all_there "tunables" $("$TOP/Documentation/tunables.py" --rows | cut -f 1)
-	all_there "files of nodes" $(sed -nE 's/^COUNTER(_OF)?\(([a-z_]+)[,)].*/\2/p; s/^	(SKIPPED|FAILED)\([A-Z_]+, ([a-z_]+)\),.*/\L\1_\2/p' "$TOP/kfd_gpreempt/sysfs.c") \
-		$(sed -nE 's/^LATENCY\([A-Z_]+, ([a-z_]+)\);/\1_count \1_ns_sum \1_ns_max \1_us_p50 \1_us_p99/p' "$TOP/kfd_gpreempt/sysfs.c")
-	all_there "files of debugfs" $(sed -n 's/.*debugfs_create_file("\([a-z_]*\)".*/\1/p' "$TOP/kfd_gpreempt/debugfs.c")
-	all_there "files of queues" $(sed -n 's/^QUEUE_ATTRIBUTE(\([a-z_]*\),.*/\1/p' "$TOP/kfd_gpreempt/queue_sysfs.c")
+	all_there "files of nodes" $(sed -nE 's/^COUNTER(_OF)?\(([a-z_]+)[,)].*/\2/p; s/^	(SKIPPED|FAILED)\([A-Z_]+, ([a-z_]+)\),.*/\L\1_\2/p' "$TOP/kfd_gpreempt/core/sysfs.c") \
+		$(sed -nE 's/^LATENCY\([A-Z_]+, ([a-z_]+)\);/\1_count \1_ns_sum \1_ns_max \1_us_p50 \1_us_p99/p' "$TOP/kfd_gpreempt/core/sysfs.c")
+	all_there "files of debugfs" $(sed -n 's/.*debugfs_create_file("\([a-z_]*\)".*/\1/p' "$TOP/kfd_gpreempt/control/debugfs.c")
+	all_there "files of queues" $(sed -n 's/^QUEUE_ATTRIBUTE(\([a-z_]*\),.*/\1/p' "$TOP/kfd_gpreempt/control/queue_sysfs.c")
 	all_there "ioctls" $(grep -oE '^#define (GPREEMPT|AMDKFD)_IOC_[A-Z_]*' "$header" | sed 's/.* //')
 	all_there "options of gpreemptctl" $(sed -n 's/^	{ "\([a-z-]*\)", \(OPT_[A-Z_]*\|'"'.'"'\), .*/--\1/p' "$TOP/tools/gpreemptctl/main.c")
 	all_there "options of gpreemptd" $(sed -n 's/^	{ "\([a-z-]*\)", '"'.'"', .*/--\1/p' "$TOP/tools/gpreemptd/main.c")

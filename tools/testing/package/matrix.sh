@@ -206,7 +206,7 @@ fi
 [ $# = 0 ] || releases=("$@")
 [ ${#releases[@]} -gt 0 ] || { echo "1..0 # SKIP no series has a kernel other than this machine's"; exit 0; }
 # What a result depends on, besides the release: hooks, scheduler, how it is built and run, and what of the virtual GPU is kernel code.
-state=$(cat "$0" "$top"/dkms/{build.sh,lib.sh,package.c,hooks.sh,hooks.awk,hooks.list} "$top/dist/moved" "$top"/kfd_gpreempt/{Kbuild,*.[ch]} \
+state=$(cat "$0" "$top"/dkms/{build.sh,lib.sh,package.c,hooks.sh,hooks.awk,hooks.list} "$top/dist/moved" "$top"/kfd_gpreempt/{Kbuild,*.[ch],*/*.[ch]} \
 	"$top"/include/uapi/linux/* "$top"/tools/vgpu/*.[ch] "$top"/tools/vgpu/guest/* "$top/tools/testing/vm/smoke.sh" "$kernel" | sha256sum | cut -c1-16)
 echo "1..$((2 * ${#releases[@]}))"
 n=0

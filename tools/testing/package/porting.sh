@@ -44,7 +44,7 @@ git_am()
 	git -C "$repo" am -q "$patches"/000[1-9]*
 	# What DKMS builds: the same hooks, the same scheduler.
 	diff -r -x Kconfig -x '*.o' -x '.*' -x '*.ur-safe' "$built/$AMD/amdkfd" "$repo/$AMD/amdkfd"
-	is "files of the scheduler" "$(cd "$repo/$AMD/kfd_gpreempt" && echo *)" "$(cd "$TOP/kfd_gpreempt" && echo *)"
+	is "files of the scheduler" "$(cd "$repo/$AMD/kfd_gpreempt" && find . | sort)" "$(cd "$TOP/kfd_gpreempt" && find . | sort)"
 	has "$repo/$AMD/amdkfd/Kconfig" "config KFD_GPREEMPT"
 	is "left of the DKMS build" "$(grep -rlE 'gpreempt_(config|version)|dkms' "$repo/$AMD/kfd_gpreempt")" ""
 }
@@ -76,7 +76,7 @@ compiles()
 	ln -s "$built/$AMD"/{include,pm,display,acp,amdxcp} "$scratch/tree/$AMD/"
 	ln -s "$built/$AMD/amdgpu"/*.h "$scratch/tree/$AMD/amdgpu/"
 	cp -r "$repo/$AMD"/{amdkfd,kfd_gpreempt} "$scratch/tree/$AMD/"
-	compile kfd_gpreempt/node.o
+	compile kfd_gpreempt/core/node.o
 	compile amdkfd/kfd_device_queue_manager.o
 }
 

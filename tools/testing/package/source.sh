@@ -15,10 +15,10 @@ scripts=$GPREEMPT_CACHE/scripts/$(stat -c %s-%Y "$tarball" 2>/dev/null || true)
 
 # backend*.c are part of kfd_device_queue_manager.c.
 units=()
-for f in "$TOP"/kfd_gpreempt/*.c; do
-	f=$(basename "$f" .c)
-	[ "${f#backend}" != "$f" ] && units+=("$built/$AMD/amdkfd/.kfd_device_queue_manager.o.cmd") ||
-		units+=("$built/$AMD/kfd_gpreempt/.$f.o.cmd")
+for f in "$TOP"/kfd_gpreempt/*/*.c; do
+	name=$(basename "$f" .c)
+	[ "${name#backend}" != "$name" ] && units+=("$built/$AMD/amdkfd/.kfd_device_queue_manager.o.cmd") ||
+		units+=("$built/$AMD/kfd_gpreempt/$(basename "$(dirname "$f")")/.$name.o.cmd")
 done
 
 fetch_scripts()
@@ -60,7 +60,7 @@ checkpatch()
 	mkdir -p "$clean"
 	find "$clean" -type f -mtime +30 -delete
 	{
-		for f in "$TOP"/kfd_gpreempt/*.[ch] "$TOP"/dkms/*.c; do
+		for f in "$TOP"/kfd_gpreempt/{,*/}*.[ch] "$TOP"/dkms/*.c; do
 			case $(basename "$f") in
 			hooks.h) ;;
 			trace.h) run_checkpatch EMBEDDED_FILENAME,COMPLEX_MACRO "$f" ;;
@@ -94,7 +94,7 @@ kernel_doc()
 {
 	fetch_scripts
 	command -v perl >/dev/null || skip "perl is not installed"
-	perl "$scripts/kernel-doc" -none "$TOP"/kfd_gpreempt/*.[ch] >"$scratch/kernel-doc" 2>&1 || true
+	perl "$scripts/kernel-doc" -none "$TOP"/kfd_gpreempt/{,*/}*.[ch] >"$scratch/kernel-doc" 2>&1 || true
 	none "$scratch/kernel-doc"
 }
 
@@ -107,7 +107,7 @@ arguments()
 # ours FILE: the warnings about our files
 ours()
 {
-	grep -E '(\.\./|/amd/)kfd_gpreempt/[^/]*: (warning|error):' "$1" || true
+	grep -E '(\.\./|/amd/)kfd_gpreempt/[a-z_/]*\.[ch]:[^/]*: (warning|error):' "$1" || true
 }
 
 sparse_clean()
@@ -182,7 +182,7 @@ documented()
 	grep -qx '.. include:: tunables.txt' "$TOP/Documentation/design.rst" || { echo "design.rst: without tunables.txt"; status=1; }
 	# shellcheck disable=SC2046
 	undocumented $abi/sysfs-class-kfd-proc-gpreempt \
-		$(sed -n 's/^QUEUE_ATTRIBUTE(\([a-z_]*\),.*/\1/p' "$TOP/kfd_gpreempt/queue_sysfs.c") || status=1
+		$(sed -n 's/^QUEUE_ATTRIBUTE(\([a-z_]*\),.*/\1/p' "$TOP/kfd_gpreempt/control/queue_sysfs.c") || status=1
 	"$TOP/Documentation/tunables.py" --check || status=1
 	# shellcheck disable=SC2046
 	undocumented Documentation/uapi.rst $(sed -n 's/^#define AMDKFD_IOC_\([A-Z_]*\).*/AMDKFD_IOC_\1/p' "$header") \
@@ -339,7 +339,7 @@ vgpu_mistakes_are_seen()
 walks_hold()
 {
 	python3 - "${1:-$TOP/Documentation/design.rst}" "$TOP/kfd_gpreempt" >"$scratch/walks" <<-'END'
-		import os, re, sys
+		import glob, os, re, sys
 		page, folder = sys.argv[1:]
 		walks, before = [], ""
 		for line in open(page):
@@ -360,7 +360,8 @@ walks_hold()
 		    if left:
 		        print(f"{title}: comes back to {', '.join(left)}")
 		    for name, file in stops:
-		        path = os.path.join(folder, file or "")
+		        found = glob.glob(os.path.join(folder, "**", file or "-"), recursive=True)
+		        path = found[0] if found else ""
 		        if file and not (os.path.exists(path) and re.search(rf"\b{name}\(", open(path).read())):
 		            print(f"{title}: no {name}() in {file}")
 	END

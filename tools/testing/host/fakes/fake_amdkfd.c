@@ -762,7 +762,7 @@ void amdgpu_amdkfd_gpu_reset(struct amdgpu_device *adev)
 	world.nr_gpu_resets++;
 }
 
-#include "backend.c"
+#include "core/backend.c"
 
 /* ---- the device ---- */
 

@@ -48,14 +48,15 @@ def runs_of(folder):
 def entries_of(folder, sources):
     """Those of the scheduler's files, by name. Lines are numbers: they have to be of these very sources."""
     ours = {}
-    for name in os.listdir(sources):
-        if name.endswith((".c", ".h")):
-            with open(os.path.join(sources, name)) as f:
-                ours[name] = f.read()
+    for where, _, names in os.walk(sources):
+        for name in names:
+            if name.endswith((".c", ".h")):
+                with open(os.path.join(where, name)) as f:
+                    ours[name] = f.read()
     for run in runs_of(folder):
         for entry in run["files"]:
             name = os.path.basename(entry["file"])
-            if name not in ours or not re.search(r"kfd_gpreempt/[\w.]+$", entry["file"]):
+            if name not in ours or not re.search(r"kfd_gpreempt/(\w+/)?[\w.]+$", entry["file"]):
                 continue
             compiled = os.path.join(run.get("current_working_directory", ""), entry["file"])
             if os.path.exists(compiled):
@@ -94,7 +95,7 @@ def main():
     parser.add_argument("sources")
     parser.add_argument("folders", nargs="+")
     options = parser.parse_args()
-    ours = {n for n in os.listdir(options.sources) if n.endswith((".c", ".h"))}
+    ours = {n for _, _, names in os.walk(options.sources) for n in names if n.endswith((".c", ".h"))}
     lines = collections.defaultdict(dict)       # file: line: run
     branches = collections.defaultdict(dict)    # file: line: (taken, all)
     functions = collections.defaultdict(dict)   # file: line: function

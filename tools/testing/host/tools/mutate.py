@@ -5,7 +5,7 @@
     mutate.py --out DIR --tester EXECUTABLE --build COMMAND (--list FILE | --survivors FILE) [--only REGEX]
         [--depends FILES] [--memory MEMORY] FOLDER FILE...
 
-Writes to DIR a copy of FOLDER in which each function of the named FILEs exists once as it is and once for each mutant, the variable `mutant` says
+Writes to DIR a copy of FOLDER (of whose files no two have one name) in which each function of the named FILEs exists once as it is and once for each mutant, the variable `mutant` says
 which one runs. COMMAND builds EXECUTABLE from that copy, once for all mutants. `EXECUTABLE --mutants A:STEP` then runs the tests against each
 mutant, in a process of its own, until one fails that does not fail without a mutant.
 
@@ -317,17 +317,22 @@ def numbers_of_functions(sources):
     return {name: number for number, name in enumerate(names)}
 
 
+def places_of(folder):
+    """{name: its path in the folder}, of all files at any depth: no two have one name"""
+    return {name: os.path.relpath(os.path.join(where, name), folder) for where, _, names in os.walk(folder) for name in names}
+
+
 def write(folder, out, sources, mutants):
-    """One folder with everything; returns which mutant each line of each file belongs to."""
-    os.makedirs(out, exist_ok=True)
-    for name in os.listdir(folder):
-        if os.path.isfile(os.path.join(folder, name)):
-            link = os.path.join(out, name)
-            # What another run with other files has left is neither a source nor what may be written to.
-            if os.path.lexists(link):
-                os.unlink(link)
-            if name not in sources:
-                os.symlink(os.path.join(folder, name), link)
+    """A copy of the folder; returns which mutant each line of each file belongs to."""
+    places = places_of(folder)
+    for name, place in places.items():
+        link = os.path.join(out, place)
+        os.makedirs(os.path.dirname(link), exist_ok=True)
+        # What another run with other files has left is neither a source nor what may be written to.
+        if os.path.lexists(link):
+            os.unlink(link)
+        if name not in sources:
+            os.symlink(os.path.join(folder, place), link)
     owners, numbers = {}, numbers_of_functions(sources)
     for file, source in sources.items():
         functions = functions_of(source)
@@ -341,7 +346,7 @@ def write(folder, out, sources, mutants):
             parts += [source[position:function.begin], function.text(numbers[file, function.name])]
             position = function.end
         text = "".join(parts + [source[position:]])
-        with open(os.path.join(out, file), "w") as f:
+        with open(os.path.join(out, places[file]), "w") as f:
             f.write(text)
         owner, owners[file] = 0, {}
         for n, line in enumerate(text.split("\n"), 1):
@@ -474,7 +479,8 @@ def main():
     parser.add_argument("folder")
     parser.add_argument("files", nargs="+")
     options = parser.parse_args()
-    sources = {file: open(os.path.join(options.folder, file)).read() for file in options.files}
+    places = places_of(options.folder)
+    sources = {file: open(os.path.join(options.folder, places[file])).read() for file in options.files}
 
     status = 0
     made = listed_mutants(sources, options.list) if options.list else automatic_mutants(sources)

@@ -1,0 +1,603 @@
+// SPDX-License-Identifier: MIT
+/*
+ * account.c - for how long has a queue used the device?
+ *
+ * Pure code: see policy.h for what may be used here.
+ */
+
+/**
+ * DOC: account
+ *
+ * How exact the account is:
+ *
+ * * Exact are a preemption, a resume, the beginning and the end of a queue, and the beginning of
+ *   work that a doorbell told of. A queue that is taken off was busy until the device was asked.
+ *   What saving, connecting and restoring take is waiting, of all queues that a runlist takes off.
+ *   So is the time from a doorbell until a pass has made room for its work. Packets that wait for a
+ *   barrier are no work once the queue is found blocked.
+ * * Everything else is found by looks, which read waves as well. Time is divided into spans, and a
+ *   look comes at a random time of each. What it finds counts for the whole span. That is right on
+ *   average, whatever queues do: each moment is looked at as often as any other. A span is 5 ms
+ *   long while what queues do changes, and up to 60 ms while it stays the same. So a single change
+ *   is off by up to one span, to either side alike, and errors of many changes cancel out.
+ * * Work that a doorbell told of begins a span of half a millisecond, and then one of half of the
+ *   time for which it has run. One request of 3 ms is off by half a millisecond, and of a thousand
+ *   all together by 0.6 %. The time that the device takes to see the doorbell is busy time.
+ * * Kernels that are shorter than a span, and that no doorbell told of, are a sample: the error is
+ *   one over the square root of how many looks found the queue at work. With a look every 5 ms, a
+ *   queue that has worked for a minute in such kernels is right within 1 % in two of three cases,
+ *   and within 3 % nearly always. For a hundred minutes it is a tenth of that. Of longer kernels it
+ *   is less.
+ * * Something exact cuts a span short. If its look has come, what that found counts for the whole
+ *   span all the same, because others were cut short before their look. What has counted too much
+ *   is taken from what comes next, so that no counter ever becomes less.
+ * * Passes that read waves to decide tell more, as long as each follows another one: there the end
+ *   of work is off by ``gpreempt_poll_us`` alone. One by itself, or after more than a millisecond,
+ *   tells nothing. What queues do makes the scheduler ask, so it asks more often at some moments
+ *   than at others.
+ * * The moment between two kernels of a queue that is never without work is busy time.
+ * * Waves are read for a 200th of the time at most, but for the first looks at some requests.
+ * * After a second without work the node sleeps. Then a doorbell tells of new work, or it is
+ *   noticed within a second.
+ * * Where waves cannot be read a launch counts for 2 ms.
+ *
+ * It does not depend on the policy, nor on whether the node acts or only observes. Shares (share.c)
+ * count something else, from pass to pass: for how long a group had its turn, with gaps between its
+ * kernels, and only while groups compete. So neither uses the other.
+ */
+
+#include "core/demand.h"
+
+static enum gpreempt_account_state account_state_off(const struct gpreempt_policy_queue *q)
+{
+	bool works = q->preempted ? q->seen.pending || (q->saved_waves && !q->seen.showed_none) :
+				    q->seen.driver_off_with_work;
+
+	return works ? GPREEMPT_ACCOUNT_WAITS : GPREEMPT_ACCOUNT_IDLE;
+}
+
+/* Of a queue on the device whose waves have just been read, if they can be. */
+static enum gpreempt_account_state account_state_on(const struct gpreempt_policy_queue *q,
+						    u64 now_ns)
+{
+	bool read = q->seen.waves_ns == now_ns;
+
+	if (q->seen.blocked)
+		return GPREEMPT_ACCOUNT_IDLE;
+	if (read && q->seen.waves)
+		return GPREEMPT_ACCOUNT_RUNS;
+	if (!q->seen.pending)
+		return GPREEMPT_ACCOUNT_IDLE;
+	return read ? GPREEMPT_ACCOUNT_WAITS : GPREEMPT_ACCOUNT_RUNS;
+}
+
+/* Where waves cannot be read. */
+static enum gpreempt_account_state account_state_launched(const struct gpreempt_policy_queue *q,
+							  u64 now_ns)
+{
+	bool fresh = q->seen.used && q->seen.launched_ns &&
+		     now_ns - q->seen.launched_ns < GPREEMPT_LAUNCHED_NS;
+
+	return !q->seen.blocked && (q->seen.pending || fresh) ? GPREEMPT_ACCOUNT_RUNS :
+								GPREEMPT_ACCOUNT_IDLE;
+}
+
+static enum gpreempt_account_state account_state_of(const struct gpreempt_policy_node *pn,
+						    const struct gpreempt_policy_queue *q,
+						    u64 now_ns)
+{
+	if (q->preempted || q->seen.driver_off)
+		return account_state_off(q);
+	return pn->account.tells ? account_state_on(q, now_ns) : account_state_launched(q, now_ns);
+}
+
+static u32 account_sum(u32 a_ns, u64 b_ns)
+{
+	return gpreempt_earlier(a_ns + b_ns, ~0U);
+}
+
+/* What comes pays first for what counted too much. Returns what is left of it. */
+static u64 account_pay(u32 *owes_ns, u64 ns)
+{
+	u64 paid_ns = gpreempt_earlier(ns, *owes_ns);
+
+	*owes_ns -= paid_ns;
+	return ns - paid_ns;
+}
+
+static void account_count(struct gpreempt_account *a, enum gpreempt_account_state state, u64 ns)
+{
+	if (state == GPREEMPT_ACCOUNT_RUNS) {
+		ns = account_pay(&a->owes_busy_ns, ns);
+		a->busy_ns += ns;
+		a->ran_ns = account_sum(a->ran_ns, ns);
+	} else if (state == GPREEMPT_ACCOUNT_WAITS) {
+		a->waiting_ns += account_pay(&a->owes_waiting_ns, ns);
+	}
+}
+
+static void account_uncount(struct gpreempt_account *a, enum gpreempt_account_state state, u64 ns)
+{
+	if (state == GPREEMPT_ACCOUNT_RUNS)
+		a->owes_busy_ns = account_sum(a->owes_busy_ns, ns);
+	else if (state == GPREEMPT_ACCOUNT_WAITS)
+		a->owes_waiting_ns = account_sum(a->owes_waiting_ns, ns);
+}
+
+/* It has been so until then, as far as it is not accounted. */
+static void account_until(struct gpreempt_account *a, enum gpreempt_account_state state, u64 at_ns)
+{
+	if (at_ns <= a->since_ns)
+		return;
+	account_count(a, state, at_ns - a->since_ns);
+	a->since_ns = at_ns;
+}
+
+/*
+ * What the last look found counts for the length of its span instead of what was so before it, even
+ * if the span was cut short: others were cut short before their look came.
+ */
+static void account_end_span(struct gpreempt_account *a, u64 at_ns)
+{
+	u64 ns = at_ns > a->since_ns ? gpreempt_earlier(a->left_ns, at_ns - a->since_ns) : 0;
+	u32 gap_ns = a->gap_ns;
+
+	a->gap_ns = 0;
+	if (!gap_ns || a->counts == a->state)
+		return;
+	if (ns < gap_ns)
+		account_uncount(a, a->counts, gap_ns - ns);
+	else
+		account_count(a, a->counts, ns - gap_ns);
+	account_count(a, a->state, gap_ns);
+	a->since_ns += ns;
+}
+
+static void account_close(struct gpreempt_account *a, u64 at_ns)
+{
+	account_end_span(a, at_ns);
+	account_until(a, a->state, at_ns);
+}
+
+static void account_enter(struct gpreempt_account *a, enum gpreempt_account_state state, u64 at_ns,
+			  u64 now_ns)
+{
+	account_close(a, at_ns);
+	a->since_ns = gpreempt_later(a->since_ns, at_ns);
+	a->state = state;
+	a->sure_ns = now_ns;
+	a->known = false;
+	a->came = false;
+	a->told = false;
+}
+
+/* Waves that were last read have run for as long as the queue has since. */
+static void account_waves_until(struct gpreempt_account *a, u32 waves)
+{
+	u64 mean = a->waves && waves ? ((u64)a->waves + waves) / 2 : a->waves + waves;
+
+	a->wave_us += mean * a->ran_ns / 1000;
+	a->ran_ns = 0;
+	a->waves = gpreempt_earlier(waves, 0xffff);
+}
+
+/**
+ * gpreempt_account_begin() - a queue begins
+ * @q: the queue, zeroed
+ * @now_ns: when
+ */
+void gpreempt_account_begin(struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	q->time.since_ns = now_ns;
+	q->time.sure_ns = now_ns;
+}
+
+/**
+ * gpreempt_account_moved() - a queue has left the device, or has got it back
+ * @q: the queue, as it is now
+ * @ran: it was seen to run until then
+ * @now_ns: when
+ */
+void gpreempt_account_moved(struct gpreempt_policy_queue *q, bool ran, u64 now_ns)
+{
+	enum gpreempt_account_state state = GPREEMPT_ACCOUNT_IDLE;
+
+	if (q->time.stopped)
+		return;
+	if (q->seen.pending || ran)
+		state = q->preempted ? GPREEMPT_ACCOUNT_WAITS : GPREEMPT_ACCOUNT_RUNS;
+	account_enter(&q->time, state, now_ns, now_ns);
+	account_waves_until(&q->time, 0);
+}
+
+/**
+ * gpreempt_account_interrupted() - a hardware pass took a queue off: for a moment, or it stays off,
+ * of which gpreempt_account_moved() tells next
+ * @q: the queue
+ * @from_ns: when the device was asked: waves stop at once
+ * @until_ns: when it was back, or was known to have left
+ */
+void gpreempt_account_interrupted(struct gpreempt_policy_queue *q, u64 from_ns, u64 until_ns)
+{
+	struct gpreempt_account *a = &q->time;
+	u64 since_ns = gpreempt_earlier(a->sure_ns, a->since_ns);
+
+	from_ns = gpreempt_later(from_ns, since_ns);
+	if (a->state != GPREEMPT_ACCOUNT_RUNS || until_ns <= from_ns)
+		return;
+	account_uncount(a, GPREEMPT_ACCOUNT_RUNS, until_ns - from_ns);
+	account_count(a, GPREEMPT_ACCOUNT_WAITS, until_ns - from_ns);
+}
+
+/**
+ * gpreempt_account_made_room() - new work of a queue has room: a hardware pass took others off
+ * @q: the queue; if it has no new work, nothing is done
+ * @until_ns: when the work could begin. The queue has waited until then
+ */
+void gpreempt_account_made_room(struct gpreempt_policy_queue *q, u64 until_ns)
+{
+	struct gpreempt_account *a = &q->time;
+
+	if (!a->came)
+		return;
+	a->came = false;
+	account_until(a, GPREEMPT_ACCOUNT_WAITS, until_ns);
+}
+
+/**
+ * gpreempt_account_end() - a queue has ended
+ * @q: the queue; nothing else has to do with it any more
+ * @now_ns: when
+ */
+void gpreempt_account_end(struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	account_enter(&q->time, GPREEMPT_ACCOUNT_IDLE, now_ns, now_ns);
+	account_waves_until(&q->time, 0);
+}
+
+static u64 account_random(struct gpreempt_account_node *node, u64 below_ns)
+{
+	node->random = node->random * 1664525 + 1013904223;
+	return below_ns * (2 * (node->random >> 24) + 1) / 512;
+}
+
+static u64 account_least(const struct gpreempt_account_node *node)
+{
+	return gpreempt_later(GPREEMPT_ACCOUNT_LOOK_MIN_NS,
+			     GPREEMPT_ACCOUNT_COST_SHARE * node->read_cost_ns);
+}
+
+/*
+ * A part of the time for which nothing has changed. What the look finds that is made now has no
+ * part in it: what is found more often would count for more.
+ */
+static u64 account_gap(const struct gpreempt_account_node *node, u64 now_ns)
+{
+	u64 least_ns = account_least(node);
+	u64 most_ns = gpreempt_later(least_ns, node->nr_open ? GPREEMPT_ACCOUNT_LOOK_MAX_NS :
+							      GPREEMPT_ACCOUNT_QUIET_MAX_NS);
+	u64 gap_ns = (now_ns - node->changed_ns) / GPREEMPT_ACCOUNT_LOOK_SHARE;
+
+	return gpreempt_earlier(gpreempt_later(gap_ns, least_ns), most_ns);
+}
+
+/**
+ * gpreempt_account_due() - is it time to look for the account?
+ * @pn: the node, sampled
+ * @now_ns: time of the samples
+ *
+ * Return: true if so: gpreempt_account_look() is to be called
+ */
+bool gpreempt_account_due(const struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	return now_ns >= pn->account.due_ns;
+}
+
+/**
+ * gpreempt_account_wants_waves() - are waves to be read before that?
+ * @pn: the node, sampled
+ *
+ * Return: true if some queue on the device works, or has launched since the last look, and waves
+ * can be read at all
+ */
+bool gpreempt_account_wants_waves(const struct gpreempt_policy_node *pn)
+{
+	u32 i;
+
+	for (i = 0; pn->account.tells && i < pn->nr; i++) {
+		const struct gpreempt_policy_queue *q = pn->queues[i];
+		bool works = q->time.state == GPREEMPT_ACCOUNT_RUNS || q->seen.pending ||
+			     (q->seen.used && q->seen.launched_ns > pn->account.look_ns);
+
+		if (!q->preempted && !q->seen.driver_off && (works || q->set.unseen))
+			return true;
+	}
+	return false;
+}
+
+/* It changed between the time at which its state was last certain, and now, somewhere. */
+static void account_changed(struct gpreempt_account *a, enum gpreempt_account_state state,
+			    u64 now_ns)
+{
+	u64 sure_ns = gpreempt_later(a->since_ns, a->sure_ns);
+
+	/* After a long sleep it is not known at all. */
+	if (sure_ns < now_ns && now_ns - sure_ns > GPREEMPT_ACCOUNT_UNKNOWN_NS)
+		sure_ns = now_ns - GPREEMPT_ACCOUNT_UNKNOWN_NS;
+	account_enter(a, state, sure_ns < now_ns ? sure_ns + (now_ns - sure_ns) / 2 : now_ns,
+		      now_ns);
+}
+
+/* What it does now is known, and will be as long as such looks follow. */
+static void account_knows(struct gpreempt_account *a, enum gpreempt_account_state state, u64 now_ns)
+{
+	bool told = a->told && state != GPREEMPT_ACCOUNT_IDLE;
+
+	account_enter(a, state, now_ns, now_ns);
+	a->known = true;
+	a->told = told;
+}
+
+/*
+ * A look comes at a random time of its span, and stands for all of it. What counts before is what
+ * the look before had found. Whatever a queue does, and wherever something certain cuts the span
+ * short, that is right on average: each moment is looked at as often as any other.
+ */
+static void account_finds(struct gpreempt_account *a, const struct gpreempt_account_node *node,
+			  enum gpreempt_account_state state, u64 now_ns)
+{
+	u64 end_ns = node->from_ns + node->gap_ns;
+
+	/* One that is so late is no random one. */
+	if (now_ns >= end_ns + node->gap_ns) {
+		if (state != a->state)
+			account_changed(a, state, now_ns);
+		a->sure_ns = now_ns;
+		return;
+	}
+	account_close(a, node->from_ns);
+	a->counts = a->state;
+	a->state = state;
+	a->gap_ns = account_sum(0, node->gap_ns);
+	a->left_ns = end_ns > a->since_ns ? account_sum(0, end_ns - a->since_ns) : 0;
+	a->sure_ns = now_ns;
+	a->known = false;
+	a->told = a->told && state != GPREEMPT_ACCOUNT_IDLE;
+}
+
+static void account_take_in(struct gpreempt_policy_node *pn, struct gpreempt_policy_queue *q,
+			    bool due, bool sees, u64 now_ns)
+{
+	enum gpreempt_account_state state = account_state_of(pn, q, now_ns);
+	struct gpreempt_account_node *node = &pn->account;
+	struct gpreempt_account *a = &q->time;
+	bool on = !q->preempted && !q->seen.driver_off;
+	bool pair = sees && a->known && a->sure_ns == node->asked_ns;
+
+	/* One that was dormant at the last look did not work. */
+	if (a->state == GPREEMPT_ACCOUNT_IDLE)
+		a->sure_ns = gpreempt_later(a->sure_ns, node->look_ns);
+	if (state != GPREEMPT_ACCOUNT_IDLE ||
+	    (q->seen.used && q->seen.launched_ns > node->look_ns))
+		node->worked_ns = now_ns;
+	if (state != a->state || a->sure_ns > node->look_ns)
+		node->changed_ns = now_ns;
+	node->nr_open += state != GPREEMPT_ACCOUNT_IDLE;
+	node->nr_busy += state == GPREEMPT_ACCOUNT_RUNS;
+	if (a->stopped)
+		account_enter(a, state, now_ns, now_ns);
+	else if (pair && state != a->state)
+		account_changed(a, state, now_ns);
+	else if (due && !pair)
+		account_finds(a, node, state, now_ns);
+	if (sees)
+		account_knows(a, state, now_ns);
+	a->stopped = false;
+	if (on)
+		account_waves_until(a, q->seen.waves_ns == now_ns ? q->seen.waves : 0);
+}
+
+/* A span begins, and the next look is at a random time of it. */
+static void account_begin_span(struct gpreempt_account_node *node, u64 from_ns, u64 ns)
+{
+	node->from_ns = from_ns;
+	node->gap_ns = ns;
+	node->due_ns = from_ns + account_random(node, ns);
+}
+
+/* The present span ends, and another one begins. */
+static void account_begin_anew(struct gpreempt_policy_node *pn, u64 ns, u64 now_ns)
+{
+	u32 i;
+
+	for (i = 0; i < pn->nr; i++) {
+		struct gpreempt_account *a = &pn->queues[i]->time;
+
+		a->left_ns = now_ns > a->since_ns ?
+				     gpreempt_earlier(a->left_ns, now_ns - a->since_ns) : 0;
+	}
+	account_begin_span(&pn->account, now_ns, ns);
+}
+
+/*
+ * A doorbell told of work. However many begin spans, a look comes at last: its chance is the same
+ * at each moment.
+ */
+static void account_look_soon(struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	struct gpreempt_account_node *node = &pn->account;
+
+	node->told_ns = now_ns;
+	account_begin_anew(pn,
+			   node->paid_ns > now_ns ? account_least(node) :
+						    GPREEMPT_ACCOUNT_SPAN_MIN_NS,
+			   now_ns);
+}
+
+/* The next look. @spans: work goes on of which a doorbell told. */
+static void account_plan(struct gpreempt_account_node *node, bool spans, u64 gap_ns, u64 now_ns)
+{
+	u64 from_ns = gpreempt_later(node->from_ns + node->gap_ns, now_ns), span_ns;
+
+	node->paid_ns = account_least(node) +
+			gpreempt_later(node->paid_ns,
+				       now_ns - gpreempt_earlier(now_ns, GPREEMPT_ACCOUNT_SAVED_NS));
+	span_ns = (from_ns - node->told_ns) / GPREEMPT_ACCOUNT_SPAN_SHARE;
+	if (spans)
+		gap_ns = gpreempt_earlier(gpreempt_later(span_ns, node->gap_ns), gap_ns);
+	account_begin_span(node, from_ns, gap_ns);
+}
+
+/**
+ * gpreempt_account_expect() - queues have come, which may soon have work
+ * @pn: the node
+ * @now_ns: time of the samples
+ */
+void gpreempt_account_expect(struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	struct gpreempt_account_node *node = &pn->account;
+	u64 least_ns = account_least(node);
+
+	node->worked_ns = now_ns;
+	node->changed_ns = now_ns;
+	if (node->due_ns > now_ns + least_ns)
+		account_begin_anew(pn, least_ns, now_ns);
+}
+
+/**
+ * gpreempt_account_look() - take in what queues do
+ * @pn: the node, sampled; if it wants waves, they have been read
+ * @asked: waves were read because a decision asked for them
+ * @now_ns: time of the samples
+ *
+ * Walks all sampled queues; dormant ones do not work. If a look is due and waves could not be read
+ * this time, it is not called, and the look stays due. It is called as well when no look is due,
+ * and a decision asked.
+ */
+void gpreempt_account_look(struct gpreempt_policy_node *pn, bool asked, u64 now_ns)
+{
+	struct gpreempt_account_node *node = &pn->account;
+	bool sees = asked && node->asked_ns == node->before_ns &&
+		    now_ns - node->asked_ns <= GPREEMPT_ACCOUNT_CLOSE_NS;
+	bool due = gpreempt_account_due(pn, now_ns), spans = false;
+	u64 gap_ns = node->due_ns ? account_gap(node, now_ns) : account_least(node);
+	u32 i, was_busy = node->nr_busy;
+
+	if (sees || due) {
+		node->nr_busy = 0;
+		node->nr_open = 0;
+		for (i = 0; i < pn->nr; i++) {
+			account_take_in(pn, pn->queues[i], due, sees, now_ns);
+			spans |= pn->queues[i]->time.told;
+		}
+		if (was_busy && node->nr_busy)
+			node->used_ns += now_ns - node->look_ns;
+		else if (was_busy || node->nr_busy)
+			node->used_ns += (now_ns - node->look_ns) / 2;
+		node->look_ns = now_ns;
+	}
+	if (asked)
+		node->asked_ns = now_ns;
+	if (due)
+		account_plan(node, spans, gap_ns, now_ns);
+}
+
+/* Queues that were idle and have work. Returns how many. */
+static u32 account_came(struct gpreempt_policy_node *pn, u64 at_ns, bool makes_room, u64 now_ns)
+{
+	u32 i, nr = 0;
+
+	for (i = 0; i < pn->nr; i++) {
+		struct gpreempt_policy_queue *q = pn->queues[i];
+		struct gpreempt_account *a = &q->time;
+
+		if (a->state != GPREEMPT_ACCOUNT_IDLE || at_ns < a->sure_ns || a->stopped ||
+		    q->preempted || q->seen.driver_off ||
+		    (!q->seen.pending && q->seen.launched_ns != now_ns))
+			continue;
+		account_enter(a, GPREEMPT_ACCOUNT_RUNS, at_ns, now_ns);
+		a->told = true;
+		a->came = makes_room;
+		pn->account.changed_ns = now_ns;
+		pn->account.worked_ns = now_ns;
+		nr++;
+	}
+	pn->account.nr_open += nr;
+	return nr;
+}
+
+/**
+ * gpreempt_account_decided() - a pass has decided: did a doorbell tell of work?
+ * @pn: the node
+ * @told_ns: when a doorbell told of work that the pass takes in; 0: none did
+ * @makes_room: the pass takes others off the device
+ * @now_ns: time of the samples
+ *
+ * Comes before it is asked whether a look is due: to look at work that has just begun tells
+ * nothing.
+ */
+void gpreempt_account_decided(struct gpreempt_policy_node *pn, u64 told_ns, bool makes_room,
+			      u64 now_ns)
+{
+	struct gpreempt_account_node *node = &pn->account;
+
+	node->before_ns = node->pass_ns;
+	node->pass_ns = now_ns;
+	/* Work begins when room has been made for it. */
+	if (node->made_room)
+		account_look_soon(pn, now_ns);
+	node->made_room = false;
+	/* What no doorbell told of is for looks to find. */
+	if (told_ns && account_came(pn, told_ns, makes_room, now_ns)) {
+		account_look_soon(pn, now_ns);
+		node->made_room = makes_room;
+	}
+}
+
+/**
+ * gpreempt_account_stop() - nothing runs from now on that will be looked at: the node is paused,
+ * gave up, or is switched off
+ * @pn: the node, with all its queues
+ * @now_ns: when
+ *
+ * The first pass after that looks anew.
+ */
+void gpreempt_account_stop(struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	u32 i;
+
+	for (i = 0; i < pn->nr + pn->nr_dormant; i++) {
+		struct gpreempt_account *a = &pn->queues[i]->time;
+
+		/* What the next look finds has begun then. */
+		account_enter(a, GPREEMPT_ACCOUNT_IDLE, now_ns, now_ns);
+		a->stopped = true;
+		account_waves_until(a, 0);
+	}
+	if (pn->account.nr_busy)
+		pn->account.used_ns += now_ns - pn->account.look_ns;
+	pn->account.nr_busy = 0;
+	pn->account.nr_open = 0;
+	pn->account.due_ns = 0;
+}
+
+/**
+ * gpreempt_account_nap() - how long may the node sleep, as far as the account is concerned?
+ * @pn: the node
+ * @told: a doorbell tells of whatever work comes
+ * @now_ns: now
+ *
+ * Return: nanoseconds; ~0: for ever
+ */
+u64 gpreempt_account_nap(const struct gpreempt_policy_node *pn, bool told, u64 now_ns)
+{
+	const struct gpreempt_account_node *node = &pn->account;
+
+	if (!(pn->nr + pn->nr_dormant))
+		return GPREEMPT_FOREVER_NS;
+	if (!node->nr_open &&
+	    (told || !node->worked_ns || now_ns - node->worked_ns > GPREEMPT_ACCOUNT_SILENCE_NS))
+		return GPREEMPT_FOREVER_NS;
+	/* One that is due still could not read waves. */
+	return node->due_ns > now_ns ? node->due_ns - now_ns : GPREEMPT_ACCOUNT_RETRY_NS;
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+/*
+ * stamps.c - what firmware says that connecting, saving and restoring a queue took
+ *
+ * On some devices firmware notes in each MQD when the queue was last connected to a slot, saved and
+ * restored, in ticks of the 100 MHz clock, on each XCC by itself. A word of 0 is "never", or that
+ * this firmware notes nothing. What the host can time ends when a request is taken in. It has no
+ * part of what the device does after that, which is the connecting and the restoring.
+ *
+ * Stamps are read of queues that a pass gives back, after the device has been given all that
+ * belongs to the pass. They tell how the queue was saved, and how it was connected and restored the
+ * last time: what firmware has not written yet counts the next time. MQDs are memory that the CPU
+ * does not cache, so few are read, and where nothing was found they are looked at seldom.
+ */
+#include <linux/string.h>
+
+#include "core/node.h"
+#include "core/trace.h"
+
+/* What a tick is */
+#define STAMPS_TICK_NS	10ULL
+/*
+ * Longer than any step takes: this is no pair of stamps, but what else was there, and is not to be
+ * charged to the overhead budget. The longest known, a connect on an MI308X, took 171 us.
+ */
+#define STAMPS_LONGEST_NS	20000000ULL
+/* After so many queues without any, one of so many is looked at. */
+#define STAMPS_IN_VAIN	16
+#define STAMPS_SELDOM	64
+
+/* Names in sysfs (firmware/<name>_*), in traces and dumps. */
+const char *const gpreempt_stamp_names[GPREEMPT_NR_STAMP_KINDS] = {
+	[GPREEMPT_STAMP_CONNECT] = "connect",
+	[GPREEMPT_STAMP_SAVE] = "save",
+	[GPREEMPT_STAMP_RESTORE] = "restore",
+};
+
+static u64 stamps_median(const struct gpreempt_stamps *stamps)
+{
+	u64 sorted[GPREEMPT_NR_STAMPS];
+	u32 nr = min_t(u64, stamps->count, GPREEMPT_NR_STAMPS), i, k;
+
+	for (i = 0; i < nr; i++) {
+		for (k = i; k && sorted[k - 1] > stamps->last_ns[i]; k--)
+			sorted[k] = sorted[k - 1];
+		sorted[k] = stamps->last_ns[i];
+	}
+	return nr ? sorted[nr / 2] : 0;
+}
+
+static void stamps_add(struct gpreempt_stamps *stamps, u64 ns)
+{
+	stamps->last_ns[stamps->count % GPREEMPT_NR_STAMPS] = ns;
+	if (ns > stamps->max_ns)
+		WRITE_ONCE(stamps->max_ns, ns);
+	WRITE_ONCE(stamps->count, stamps->count + 1);
+	WRITE_ONCE(stamps->median_ns, stamps_median(stamps));
+}
+
+/*
+ * The slowest XCC counts: the queue is not there, or not away, before all are done. An XCC without
+ * waves has nothing to save, and its stamps are those of an earlier time. Returns false if there
+ * are none at all.
+ */
+static bool stamps_read_kind(struct gpreempt_queue *gq, enum gpreempt_stamp kind)
+{
+	u64 latest = gq->stamps.seen[kind], longest_ns = 0;
+	u32 xcc, nr_xcc = NUM_XCC(gq->q->device->xcc_mask);
+	bool filled = false;
+
+	for (xcc = 0; xcc < nr_xcc; xcc++) {
+		u64 start, end, ns;
+
+		gpreempt_mqd_stamp(gq->q, xcc, kind, &start, &end);
+		filled |= start || end;
+		if (!start || end < start || start <= gq->stamps.seen[kind])
+			continue;
+		ns = (end - start) * STAMPS_TICK_NS;
+		if (ns > STAMPS_LONGEST_NS)
+			continue;
+		trace_gpreempt_stamp(gq, gpreempt_stamp_names[kind], xcc, start, ns);
+		latest = max(latest, start);
+		longest_ns = max(longest_ns, ns);
+	}
+	if (latest != gq->stamps.seen[kind])
+		stamps_add(&gq->gn->stamps.kind[kind], longest_ns);
+	gq->stamps.seen[kind] = latest;
+	return filled;
+}
+
+/**
+ * gpreempt_stamps_read() - take in what firmware has noted of a queue
+ * @gq: the queue, just given back
+ *
+ * Context: dqm_lock held; after the device has been given all that belongs to the pass.
+ *
+ * Return: true if its MQDs were read; false if that was left out, as there was nothing before
+ */
+bool gpreempt_stamps_read(struct gpreempt_queue *gq)
+{
+	struct gpreempt_node_stamps *stamps = &gq->gn->stamps;
+	enum gpreempt_stamp kind;
+	bool filled = false;
+
+	if (stamps->in_vain >= STAMPS_IN_VAIN && ++stamps->in_vain % STAMPS_SELDOM)
+		return false;
+	for (kind = 0; kind < GPREEMPT_NR_STAMP_KINDS; kind++)
+		filled |= stamps_read_kind(gq, kind);
+	if (filled)
+		stamps->in_vain = 0;
+	else if (stamps->in_vain < STAMPS_IN_VAIN)
+		stamps->in_vain++;
+	return true;
+}
+
+/**
+ * gpreempt_stamps_median_ns() - what a step took lately, as firmware noted it
+ * @gn: the node
+ * @kind: which
+ *
+ * Context: any.
+ *
+ * Return: the median of the last GPREEMPT_NR_STAMPS; 0: firmware has noted none that was read
+ */
+u64 gpreempt_stamps_median_ns(const struct gpreempt_node *gn, enum gpreempt_stamp kind)
+{
+	return READ_ONCE(gn->stamps.kind[kind].median_ns);
+}

@@ -1,0 +1,609 @@
+// SPDX-License-Identifier: MIT
+/*
+ * usage.c - who has used how much of a node, those that have ended included
+ *
+ * Each queue has an account (account.c). Here they are summed up by process, cgroup, job and node.
+ * What a queue has used goes into these sums when it ends. Until then a reader adds it. So nothing
+ * is lost, and no sum ever becomes less. The sum of a job is without what its processes used before
+ * they came, and with what those used that have left: both are put in when that happens.
+ *
+ * Cgroups and jobs without a process are remembered up to a bound, of each user and altogether.
+ * Beyond it a user's oldest one is added to the user's rest, a sum without a number. So what is
+ * told of all cgroups together is what is told of the node.
+ */
+#include <linux/cgroup.h>
+#include <linux/cred.h>
+#include <linux/ktime.h>
+#include <linux/pid.h>
+#include <linux/pid_namespace.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/uidgid.h>
+
+#include "core/node.h"
+#include "control/target.h"
+
+/**
+ * struct usage_user - for whom a node remembers entries
+ * @uid: the user
+ * @nr_entries: those that say so
+ * @nr_ended: those of them without a process, the rest not counted
+ */
+struct usage_user {
+	kuid_t uid;
+	u32 nr_entries;
+	u32 nr_ended;
+};
+
+/**
+ * struct gpreempt_usage_entry - a process, a job or a cgroup on a node, or a user's rest
+ * @link: in &gpreempt_node_usage.entries: of those without a process the oldest comes first
+ * @kind: &enum gpreempt_usage_kind
+ * @id: of the cgroup or the job; of a process, of its cgroup; 0: the rest of its user
+ * @job: of a process: the id of its job
+ * @user: whose process came first
+ * @owner: of a job, who has set it
+ * @privileged: with CAP_SYS_ADMIN
+ * @pid: the process, referenced; NULL: it is none
+ * @nr_processes: processes that have queues now
+ * @ended: what queues that have ended have used
+ * @now: scratch of a reader: with those that there are
+ */
+struct gpreempt_usage_entry {
+	struct list_head link;
+	u32 kind;
+	u64 id;
+	u64 job;
+	struct usage_user *user;
+	kuid_t owner;
+	bool privileged;
+	struct pid *pid;
+	u32 nr_processes;
+	struct gpreempt_queue_usage ended;
+	struct gpreempt_queue_usage now;
+};
+
+static void usage_add(struct gpreempt_queue_usage *sum, const struct gpreempt_queue_usage *usage)
+{
+	sum->busy_ns += usage->busy_ns;
+	sum->waiting_ns += usage->waiting_ns;
+	sum->preempted_ns += usage->preempted_ns;
+	sum->wave_us += usage->wave_us;
+}
+
+/**
+ * gpreempt_usage_of() - what has a queue used so far?
+ * @gq: the queue
+ * @usage: receives it
+ *
+ * Context: gpreempt_lock or srcu of its node held.
+ */
+void gpreempt_usage_of(const struct gpreempt_queue *gq, struct gpreempt_queue_usage *usage)
+{
+	const struct gpreempt_account *a = &gq->policy.time;
+
+	*usage = (struct gpreempt_queue_usage){
+		.busy_ns = gpreempt_policy_read(a->busy_ns),
+		.waiting_ns = gpreempt_policy_read(a->waiting_ns),
+		.preempted_ns = gpreempt_stats_preempted_ns(gq),
+		.wave_us = gpreempt_policy_read(a->wave_us),
+	};
+}
+
+static void usage_sub(struct gpreempt_queue_usage *sum, const struct gpreempt_queue_usage *usage)
+{
+	sum->busy_ns -= usage->busy_ns;
+	sum->waiting_ns -= usage->waiting_ns;
+	sum->preempted_ns -= usage->preempted_ns;
+	sum->wave_us -= usage->wave_us;
+}
+
+/**
+ * gpreempt_usage_end() - a queue ends: what it has used belongs to the sums from now on
+ * @gq: the queue, which readers do not find any more
+ * @taken: what of that is in the sums already; zeroed at first
+ *
+ * Called once more when no pass can add to it.
+ *
+ * Context: gpreempt_lock held.
+ */
+void gpreempt_usage_end(struct gpreempt_queue *gq, struct gpreempt_queue_usage *taken)
+{
+	struct gpreempt_usage_entry **of = gq->process->usage.of;
+	struct gpreempt_queue_usage left;
+	u32 i;
+
+	lockdep_assert_held(&gpreempt_lock);
+	gpreempt_usage_of(gq, &left);
+	usage_sub(&left, taken);
+	usage_add(taken, &left);
+	usage_add(&gq->gn->usage.ended, &left);
+	for (i = 0; i < GPREEMPT_SUMS; i++)
+		if (of[i])
+			usage_add(&of[i]->ended, &left);
+}
+
+static bool usage_is_rest(const struct gpreempt_usage_entry *e)
+{
+	return !e->pid && !e->id;
+}
+
+static bool usage_has_ended(const struct gpreempt_usage_entry *e)
+{
+	return !e->nr_processes && !usage_is_rest(e);
+}
+
+/* Around each change of what an entry is: -1 before, 1 after */
+static void usage_count(struct gpreempt_node *gn, const struct gpreempt_usage_entry *e, int by)
+{
+	if (usage_is_rest(e)) {
+		gn->usage.nr_rests += by;
+	} else if (!e->nr_processes) {
+		gn->usage.nr_ended += by;
+		e->user->nr_ended += by;
+	}
+}
+
+static void usage_put_user(struct usage_user *user)
+{
+	if (!--user->nr_entries)
+		kfree(user);
+}
+
+static void usage_free(struct gpreempt_node *gn, struct gpreempt_usage_entry *e)
+{
+	usage_count(gn, e, -1);
+	list_del(&e->link);
+	usage_put_user(e->user);
+	put_pid(e->pid);
+	kfree(e);
+}
+
+static bool usage_is_dead(const struct gpreempt_usage_entry *e)
+{
+	bool dead;
+
+	rcu_read_lock();
+	dead = e->pid && !pid_task(e->pid, PIDTYPE_TGID);
+	rcu_read_unlock();
+	return dead;
+}
+
+/* The user, of whom there is an entry more. NULL: no memory. */
+static struct usage_user *usage_get_user(struct gpreempt_node *gn, kuid_t uid)
+{
+	struct gpreempt_usage_entry *e;
+	struct usage_user *user;
+
+	list_for_each_entry(e, &gn->usage.entries, link) {
+		if (!uid_eq(e->user->uid, uid))
+			continue;
+		e->user->nr_entries++;
+		return e->user;
+	}
+	user = kzalloc(sizeof(*user), GFP_KERNEL);
+	if (!user)
+		return NULL;
+	user->uid = uid;
+	user->nr_entries = 1;
+	return user;
+}
+
+/*
+ * Add it to the rest of a user, whose reference it takes. The first one becomes that: so what ends
+ * is never lost for want of memory.
+ */
+static void usage_fold(struct gpreempt_node *gn, struct gpreempt_usage_entry *e,
+		       struct usage_user *user)
+{
+	struct gpreempt_usage_entry *rest;
+
+	list_for_each_entry(rest, &gn->usage.entries, link)
+		if (usage_is_rest(rest) && rest->kind == e->kind && rest->user == user) {
+			usage_put_user(user);
+			usage_add(&rest->ended, &e->ended);
+			usage_free(gn, e);
+			goto last;
+		}
+	rest = e;
+	usage_count(gn, rest, -1);
+	usage_put_user(rest->user);
+	rest->user = user;
+	rest->id = 0;
+	/* It may be of an administrator's jobs. */
+	rest->privileged = true;
+	usage_count(gn, rest, 1);
+last:
+	list_move_tail(&rest->link, &gn->usage.entries);
+}
+
+/* The oldest one of who has most. NULL: no user has too many. */
+static struct gpreempt_usage_entry *usage_surplus(struct gpreempt_node *gn)
+{
+	struct gpreempt_usage_entry *e, *most = NULL;
+
+	/* No user has more than all together. */
+	if (gn->usage.nr_ended <= GPREEMPT_USAGE_ENDED_OF_USER_MAX)
+		return NULL;
+	list_for_each_entry(e, &gn->usage.entries, link)
+		if (usage_has_ended(e) && (!most || e->user->nr_ended > most->user->nr_ended))
+			most = e;
+	return gn->usage.nr_ended > GPREEMPT_USAGE_ENDED_MAX ||
+	       most->user->nr_ended > GPREEMPT_USAGE_ENDED_OF_USER_MAX ? most : NULL;
+}
+
+static struct gpreempt_usage_entry *usage_oldest_rest(struct gpreempt_node *gn)
+{
+	struct gpreempt_usage_entry *e;
+
+	list_for_each_entry(e, &gn->usage.entries, link)
+		if (usage_is_rest(e) && uid_valid(e->user->uid))
+			return e;
+	return NULL;
+}
+
+static void usage_forget(struct gpreempt_node *gn)
+{
+	struct gpreempt_usage_entry *e, *next;
+
+	/* Programs that are gone are in the sums of their jobs and cgroups. */
+	list_for_each_entry_safe(e, next, &gn->usage.entries, link)
+		if (!e->nr_processes && usage_is_dead(e))
+			usage_free(gn, e);
+	while ((e = usage_surplus(gn))) {
+		if (e->pid) {
+			usage_free(gn, e);
+			continue;
+		}
+		e->user->nr_entries++;
+		usage_fold(gn, e, e->user);
+	}
+}
+
+/* Of too many users the rests are one, that of no user. May sleep. */
+static void usage_forget_users(struct gpreempt_node *gn)
+{
+	struct gpreempt_usage_entry *e;
+	struct usage_user *unknown;
+
+	while (gn->usage.nr_rests > GPREEMPT_USAGE_RESTS_MAX) {
+		e = usage_oldest_rest(gn);
+		unknown = e ? usage_get_user(gn, INVALID_UID) : NULL;
+		if (!unknown)
+			return;
+		usage_fold(gn, e, unknown);
+	}
+}
+
+static bool usage_is(const struct gpreempt_usage_entry *e, const struct gpreempt_usage_entry *other)
+{
+	return e->kind == other->kind && e->pid == other->pid &&
+	       (e->kind == GPREEMPT_USAGE_PROCESS || e->id == other->id) &&
+	       e->privileged == other->privileged &&
+	       (e->privileged || e->kind != GPREEMPT_USAGE_JOB || uid_eq(e->owner, other->owner));
+}
+
+/* The entry that is like this one, with a process more. NULL: no memory. */
+static struct gpreempt_usage_entry *usage_get(struct gpreempt_process *process,
+					      const struct gpreempt_usage_entry *like)
+{
+	struct gpreempt_node *gn = process->gn;
+	struct gpreempt_usage_entry *e;
+
+	list_for_each_entry(e, &gn->usage.entries, link)
+		if (usage_is(e, like))
+			goto found;
+	e = kzalloc(sizeof(*e), GFP_KERNEL);
+	if (!e)
+		goto no_memory;
+	*e = *like;
+	e->user = usage_get_user(gn, gpreempt_target_user_of(process->p->lead_thread));
+	if (!e->user)
+		goto free_entry;
+	get_pid(e->pid);
+	list_add_tail(&e->link, &gn->usage.entries);
+	usage_count(gn, e, 1);
+found:
+	usage_count(gn, e, -1);
+	e->nr_processes++;
+	return e;
+
+free_entry:
+	kfree(e);
+no_memory:
+	gpreempt_stats_skip(gn, NULL, GPREEMPT_SKIP_NO_MEMORY);
+	return NULL;
+}
+
+static void usage_put(struct gpreempt_node *gn, struct gpreempt_usage_entry *e)
+{
+	if (!e || --e->nr_processes)
+		return;
+	usage_count(gn, e, 1);
+	list_move_tail(&e->link, &gn->usage.entries);
+}
+
+/**
+ * gpreempt_usage_join() - a process has come to a node
+ * @process: the process
+ *
+ * Context: gpreempt_lock held; may sleep.
+ */
+void gpreempt_usage_join(struct gpreempt_process *process)
+{
+	struct task_struct *leader = process->p->lead_thread;
+	struct gpreempt_usage_entry like = { .kind = GPREEMPT_USAGE_CGROUP };
+
+	lockdep_assert_held(&gpreempt_lock);
+	rcu_read_lock();
+	like.id = cgroup_id(task_dfl_cgroup(leader));
+	rcu_read_unlock();
+	process->usage.of[GPREEMPT_SUM_CGROUP] = usage_get(process, &like);
+	like.kind = GPREEMPT_USAGE_PROCESS;
+	like.pid = task_tgid(leader);
+	process->usage.of[GPREEMPT_SUM_PROCESS] = usage_get(process, &like);
+	usage_forget(process->gn);
+	usage_forget_users(process->gn);
+}
+
+typedef void (*usage_fn)(struct gpreempt_queue_usage *sum,
+			 const struct gpreempt_queue_usage *usage);
+
+/* Of the queues that a process has now */
+static void usage_of_process(const struct gpreempt_process *process, usage_fn fn,
+			     struct gpreempt_queue_usage *sum)
+{
+	struct gpreempt_queue_usage usage;
+	struct gpreempt_queue *gq;
+
+	list_for_each_entry(gq, &process->gn->queues.list, link) {
+		if (gq->process != process)
+			continue;
+		gpreempt_usage_of(gq, &usage);
+		fn(sum, &usage);
+	}
+}
+
+/**
+ * gpreempt_usage_job() - a process has come to a job, or has left it
+ * @process: the process
+ * @as: the job; NULL: it is in none
+ *
+ * Context: gpreempt_lock held; may sleep.
+ */
+void gpreempt_usage_job(struct gpreempt_process *process, const struct gpreempt_membership *as)
+{
+	struct gpreempt_usage_entry **of = process->usage.of, **job = &of[GPREEMPT_SUM_JOB], like;
+	struct gpreempt_node *gn = process->gn;
+
+	lockdep_assert_held(&gpreempt_lock);
+	/* What it has used so far belongs to where it was. */
+	if (*job)
+		usage_of_process(process, usage_add, &(*job)->ended);
+	usage_put(gn, *job);
+	*job = NULL;
+	usage_forget(gn);
+	if (of[GPREEMPT_SUM_PROCESS])
+		of[GPREEMPT_SUM_PROCESS]->job = as ? as->id : 0;
+	if (!as)
+		return;
+	like = (struct gpreempt_usage_entry){
+		.kind = GPREEMPT_USAGE_JOB,
+		.id = as->id,
+		.owner = as->owner,
+		.privileged = as->privileged,
+	};
+	*job = usage_get(process, &like);
+	/* With what its queues go on to use the sum is above zero again. */
+	if (*job)
+		usage_of_process(process, usage_sub, &(*job)->ended);
+}
+
+/**
+ * gpreempt_usage_leave() - a process has no queue on a node any more
+ * @process: the process, whose last queue has been taken in
+ *
+ * Context: gpreempt_lock held.
+ */
+void gpreempt_usage_leave(struct gpreempt_process *process)
+{
+	u32 i;
+
+	lockdep_assert_held(&gpreempt_lock);
+	for (i = 0; i < GPREEMPT_SUMS; i++)
+		usage_put(process->gn, process->usage.of[i]);
+	usage_forget(process->gn);
+}
+
+/*
+ * Others' usage is the administrator's to see, and so is what tells of others: nodes, cgroups, and
+ * jobs that the administrator has set.
+ */
+static bool usage_may_see(const struct gpreempt_usage_list *list,
+			  const struct gpreempt_usage_entry *e)
+{
+	struct task_struct *leader;
+	bool may = false;
+
+	if (list->match->sees_all && !e->pid)
+		return true;
+	if (e->kind == GPREEMPT_USAGE_JOB)
+		return !e->privileged && uid_eq(e->owner, list->match->viewer_uid);
+	rcu_read_lock();
+	leader = e->pid ? pid_task(e->pid, PIDTYPE_TGID) : NULL;
+	if (leader)
+		may = task_tgid_nr_ns(leader, list->match->viewer_ns) &&
+		      (list->match->sees_all ||
+		       uid_eq(task_cred_xxx(leader, euid), list->match->viewer_uid));
+	rcu_read_unlock();
+	return may;
+}
+
+static struct gpreempt_usage_info *usage_next(struct gpreempt_usage_list *list,
+					      const struct gpreempt_node *gn, u32 kind,
+					      const struct gpreempt_queue_usage *usage)
+{
+	struct gpreempt_usage_info *info;
+
+	if (list->nr++ >= list->max)
+		return NULL;
+	info = &list->entries[list->nr - 1];
+	info->kind = kind;
+	info->gpu_id = gn->node->id;
+	info->usage = *usage;
+	return info;
+}
+
+static void usage_tell(struct gpreempt_usage_list *list, const struct gpreempt_node *gn,
+		       const struct gpreempt_usage_entry *e)
+{
+	struct gpreempt_usage_info *info;
+
+	if (!(list->kinds & 1U << e->kind) || !usage_may_see(list, e))
+		return;
+	info = usage_next(list, gn, e->kind, &e->now);
+	if (!info)
+		return;
+	info->nr_processes = e->nr_processes;
+	if (usage_is_rest(e))
+		info->uid = from_kuid(&init_user_ns, e->user->uid);
+	if (e->kind == GPREEMPT_USAGE_JOB)
+		info->job = e->id;
+	else
+		info->cgroup = e->id;
+	if (!e->pid)
+		return;
+	info->pid = pid_nr_ns(e->pid, list->match->viewer_ns);
+	info->job = e->job;
+}
+
+/* What queues that there are have used is added to the sums. */
+static void usage_sum_up(struct gpreempt_node *gn, struct gpreempt_queue_usage *node)
+{
+	struct gpreempt_usage_entry *e;
+	struct gpreempt_queue *gq;
+
+	*node = gn->usage.ended;
+	list_for_each_entry(e, &gn->usage.entries, link)
+		e->now = e->ended;
+	list_for_each_entry(gq, &gn->queues.list, link) {
+		struct gpreempt_usage_entry **of = gq->process->usage.of;
+		struct gpreempt_queue_usage usage;
+		u32 i;
+
+		gpreempt_usage_of(gq, &usage);
+		usage_add(node, &usage);
+		for (i = 0; i < GPREEMPT_SUMS; i++)
+			if (of[i])
+				usage_add(&of[i]->now, &usage);
+	}
+}
+
+/**
+ * gpreempt_usage_of_node() - what has been used of a node?
+ * @gn: the node
+ * @usage: receives what all processes together have used, those that have ended included
+ *
+ * Context: gpreempt_lock not held; may sleep.
+ *
+ * Return: time for which some queue ran, in nanoseconds
+ */
+u64 gpreempt_usage_of_node(struct gpreempt_node *gn, struct gpreempt_queue_usage *usage)
+{
+	mutex_lock(&gpreempt_lock);
+	usage_sum_up(gn, usage);
+	mutex_unlock(&gpreempt_lock);
+	return gpreempt_policy_read(gn->policy.account.used_ns);
+}
+
+/**
+ * gpreempt_usage_list_node() - tell what has been used of a node
+ * @gn: the node
+ * @arg: struct gpreempt_usage_list
+ *
+ * Context: gpreempt_lock held.
+ *
+ * Return: 0
+ */
+int gpreempt_usage_list_node(struct gpreempt_node *gn, void *arg)
+{
+	struct gpreempt_usage_list *list = arg;
+	struct gpreempt_queue_usage node;
+	struct gpreempt_usage_entry *e;
+	struct gpreempt_usage_info *info;
+
+	lockdep_assert_held(&gpreempt_lock);
+	if (list->match->gpu_id && list->match->gpu_id != gn->node->id)
+		return 0;
+	usage_sum_up(gn, &node);
+	if (list->match->sees_all && list->kinds & 1U << GPREEMPT_USAGE_NODE) {
+		info = usage_next(list, gn, GPREEMPT_USAGE_NODE, &node);
+		if (info) {
+			info->nr_processes = gn->queues.nr_processes;
+			info->used_ns = gpreempt_policy_read(gn->policy.account.used_ns);
+		}
+	}
+	list_for_each_entry(e, &gn->usage.entries, link)
+		usage_tell(list, gn, e);
+	return 0;
+}
+
+/**
+ * gpreempt_usage_of_program() - what has a program used of a node?
+ * @gn: the node
+ * @pid: the program
+ * @usage: receives it
+ *
+ * Context: gpreempt_lock held.
+ *
+ * Return: false: it has made no queue there
+ */
+bool gpreempt_usage_of_program(struct gpreempt_node *gn, const struct pid *pid,
+			       struct gpreempt_queue_usage *usage)
+{
+	struct gpreempt_usage_entry *e;
+	struct gpreempt_queue *gq;
+
+	lockdep_assert_held(&gpreempt_lock);
+	list_for_each_entry(e, &gn->usage.entries, link)
+		if (e->pid && e->pid == pid)
+			goto found;
+	return false;
+found:
+	*usage = e->ended;
+	list_for_each_entry(gq, &gn->queues.list, link) {
+		struct gpreempt_queue_usage now;
+
+		if (gq->process->usage.of[GPREEMPT_SUM_PROCESS] != e)
+			continue;
+		gpreempt_usage_of(gq, &now);
+		usage_add(usage, &now);
+	}
+	return true;
+}
+
+/**
+ * gpreempt_usage_init_node() - nothing has been used of a node yet
+ * @gn: the node, new
+ *
+ * Context: any.
+ */
+void gpreempt_usage_init_node(struct gpreempt_node *gn)
+{
+	INIT_LIST_HEAD(&gn->usage.entries);
+}
+
+/**
+ * gpreempt_usage_free_node() - undo gpreempt_usage_init_node()
+ * @gn: the node; no queue is registered on it
+ *
+ * Context: any.
+ */
+void gpreempt_usage_free_node(struct gpreempt_node *gn)
+{
+	struct gpreempt_usage_entry *e, *next;
+
+	list_for_each_entry_safe(e, next, &gn->usage.entries, link)
+		usage_free(gn, e);
+}

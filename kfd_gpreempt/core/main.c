@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+/*
+ * main.c - the module comes and goes, and so do the nodes of the driver
+ *
+ * The only file that knows all rooms: it calls each one to set up its part of a node, in the order
+ * in which they need each other.
+ */
+
+#include "node.h"
+#include "control/chardev.h"
+#include "control/debugfs.h"
+#include "params.h"
+#include "kfd_device_queue_manager.h"
+
+/* The files of a node may be made: the folder that they are in exists. Under gpreempt_lifecycle. */
+static bool ready;
+
+static void main_free_node(struct gpreempt_node *gn)
+{
+	gpreempt_monitor_free_node(gn);
+	gpreempt_group_free_node(gn);
+	gpreempt_waves_free_node(gn);
+	gpreempt_usage_free_node(gn);
+	gpreempt_queue_free_node(gn);
+	mutex_destroy(&gn->pass_lock);
+	kfree(gn);
+}
+
+/**
+ * kfd_gpreempt_node_init() - a node has come up
+ * @node: the node; it is in the topology and has its id
+ *
+ * Context: probe or a change of partitions; may sleep.
+ */
+void kfd_gpreempt_node_init(struct kfd_node *node)
+{
+	struct gpreempt_node *gn = kzalloc(sizeof(*gn), GFP_KERNEL);
+
+	if (!gn)
+		return;
+	gn->node = node;
+	mutex_init(&gn->pass_lock);
+	gpreempt_pace_init_node(gn);
+	gpreempt_life_init_node(gn);
+	gpreempt_usage_init_node(gn);
+	if (gpreempt_queue_init_node(gn)) {
+		mutex_destroy(&gn->pass_lock);
+		kfree(gn);
+		return;
+	}
+	if (gpreempt_waves_init_node(gn)) {
+		main_free_node(gn);
+		return;
+	}
+
+	mutex_lock(&gpreempt_lifecycle);
+	gpreempt_tunables_init_node(gn);
+	gpreempt_job_init_node(gn);
+	if (ready)
+		gpreempt_sysfs_add(gn);
+	gpreempt_node_add(gn);
+	gpreempt_doorbell_init_node(gn);
+	dqm_lock(node->dqm);
+	node->gpreempt = gn;
+	dqm_unlock(node->dqm);
+	gpreempt_life_add(gn);
+	mutex_unlock(&gpreempt_lifecycle);
+}
+
+/**
+ * kfd_gpreempt_node_fini() - a node is going down
+ * @node: the node; its queue manager still works
+ *
+ * Context: removal or a change of partitions; may sleep.
+ */
+void kfd_gpreempt_node_fini(struct kfd_node *node)
+{
+	struct gpreempt_node *gn = node->gpreempt;
+
+	if (!gn)
+		return;
+	mutex_lock(&gpreempt_lifecycle);
+	gpreempt_life_remove(gn);
+	gpreempt_doorbell_fini_node(gn);
+	gpreempt_node_remove(gn);
+	gpreempt_job_free_node(gn);
+	gpreempt_sysfs_del(gn);
+	/* Runlists that are still sent until the queue manager goes look at it. */
+	dqm_lock(node->dqm);
+	node->gpreempt = NULL;
+	dqm_unlock(node->dqm);
+	mutex_unlock(&gpreempt_lifecycle);
+	main_free_node(gn);
+}
+
+/**
+ * kfd_gpreempt_init() - amdkfd is there, no device yet
+ *
+ * Context: module init.
+ */
+void kfd_gpreempt_init(void)
+{
+	gpreempt_doorbell_init();
+	gpreempt_sysfs_init();
+	gpreempt_debugfs_init();
+	gpreempt_chardev_init();
+	mutex_lock(&gpreempt_lifecycle);
+	ready = true;
+	mutex_unlock(&gpreempt_lifecycle);
+	gpreempt_params_ready(true);
+}
+
+static void main_del_sysfs(struct gpreempt_node *gn, void *arg)
+{
+	gpreempt_sysfs_del(gn);
+}
+
+/**
+ * kfd_gpreempt_exit() - amdkfd is about to go; the nodes go later
+ *
+ * Context: module exit; no file of /dev/kfd is open.
+ */
+void kfd_gpreempt_exit(void)
+{
+	gpreempt_chardev_exit();
+	gpreempt_params_ready(false);
+	gpreempt_debugfs_exit();
+	mutex_lock(&gpreempt_lifecycle);
+	ready = false;
+	mutex_unlock(&gpreempt_lifecycle);
+	gpreempt_node_for_each(main_del_sysfs, NULL);
+	gpreempt_sysfs_exit();
+	gpreempt_doorbell_exit();
+}

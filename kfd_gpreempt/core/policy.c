@@ -1,0 +1,2567 @@
+// SPDX-License-Identifier: MIT
+/*
+ * policy.c - who is more urgent runs, with the rules that make it safe
+ *
+ * What a rank means is the business of a policy in policies.c. Each pass looks at each queue, most
+ * of which are idle or preempted with nothing new: for those it has to be cheap. What is inline is
+ * inline for that.
+ *
+ * Pure code: see policy.h for what may be used here.
+ */
+
+/**
+ * DOC: demand and level
+ *
+ * A queue with an empty ring may have waves in flight, and waves that fill the device keep others
+ * out for as long as they run. Pointers are read in each pass; waves only if a decision depends on
+ * them.
+ *
+ * *Demand* means that a queue could use the device now.
+ *
+ * * A mapped queue has demand if packets are pending or waves are in flight. Packets alone do not
+ *   tell: the CP may advance the read pointer when it launches a packet, so the last kernel of a
+ *   request runs with an empty ring.
+ * * A preempted queue has demand if packets are pending or if waves were saved. Saved waves show in
+ *   the control stack, which is read after the unmap. Some firmware leaves the stack's offset
+ *   unchanged, so that an idle queue seems to have saved waves. Such a queue counts as idle after a
+ *   relief in which it showed no waves, until it launches again.
+ * * A queue with announced work has demand until the work comes or the announcement ends, after a
+ *   second at most. An announcement for a process ends with work for any of its queues.
+ *   ``hints_used`` and ``hints_expired`` count both. A queue that yields to announced work earns
+ *   relief like any other.
+ * * A queue of a job has demand while the job works on another node (`Jobs`_).
+ * * A queue on the device with pending packets, a still read pointer and no waves for
+ *   ``gpreempt_blocked_us`` is *blocked*: it waits for a barrier, a signal or another queue,
+ *   perhaps one that was preempted for it. It has no demand until its read pointer moves or waves
+ *   appear. Time during which a lower queue had work on the device does not count, because the
+ *   queue was waiting for slots. Later it may wait for slots again without being seen to, so it has
+ *   demand once more after 64 times ``gpreempt_blocked_us``, then after twice as long each time, up
+ *   to a second. This costs lower queues 1.6 % of their time at first and 0.3 % in the end.
+ * * Firmware takes turns if there are more queues than slots or more processes than VMIDs. A still
+ *   queue may then wait for its turn, so no queue is found blocked and blocked ones have demand
+ *   again. A queue that really is blocked keeps lower ones off until their relief. The counters
+ *   show waves of the current queues only. So an empty ring without counted waves is demand if
+ *   waves were saved when the queue last left the device. This ends when the count was zero for as
+ *   long as all turns take, 10 ms each.
+ * * A queue whose pointers cannot be read is *unseen*. No queue yields to it, whatever its rank. It
+ *   yields like others unless it is known to have no waves, which is believed for 1 ms. While it is
+ *   preempted it counts as having work. In its relief others yield to it until it is known to have
+ *   no waves.
+ * * A queue that the driver keeps off the device (evicted, suspended, disabled) has no demand. When
+ *   it returns, its packets and the waves that it may have been taken off with count in the next
+ *   pass.
+ *
+ * Each queue has a *rank*: how urgent it is. Under the default policy the rank is the logical
+ * priority. A queue whose job is off another node ranks below all others. The *level* is the
+ * highest rank with demand. Queues below it yield, the others run.
+ *
+ * A pass that preempts takes every queue that has to yield, idle ones too, so that their next
+ * packet needs no second pass. Lower queues without work never cause a pass.
+ */
+
+/**
+ * DOC: precedence
+ *
+ * The first rule in this table that has an answer decides.
+ *
+ * ===  ========  =========================================  ======================================
+ * no.  rule      what it says                               bounded by
+ * ===  ========  =========================================  ======================================
+ * 1    driver    a queue that must not be taken (its        nothing: the driver knows
+ *      safety    debugger has CAP_SYS_NICE, a reset is
+ *                pending, it has no save area) stays on
+ *                the device, or returns to it
+ * 2    opt-out   the same for all queues of a process that  nothing: an administrator asked for it
+ *                opted out
+ * 3    relief    a starvation boost: a queue that was       ``gpreempt_relief_ms`` for all of them
+ *                outranked with work for                    together, and its work
+ *                ``gpreempt_max_hold_ms`` has a turn above
+ *                all others
+ * 4    explicit  a queue with a requested hold is off the   ``gpreempt_max_hold_ms``: then its own
+ *      hold      device and has no demand                   rank counts for ``gpreempt_relief_ms``;
+ *                                                           nothing, if asked for without bound
+ * 5    own       a queue whose process works at the level   nothing: a process must not freeze its
+ *      process   stays, unless both have a rank that was    own copy or utility queue
+ *                asked for
+ * 6    level     a queue that ranks below the level yields  relief
+ * 7    ageing    a preempted queue gains rank up to         ``gpreempt_relief_ms`` beside the
+ *                equality with the level, never above it    level, then it is young again
+ * ===  ========  =========================================  ======================================
+ *
+ * By rule 5 a priority that is set for one queue lifts the other queues of its process while that
+ * queue has demand. The queue may wait for one of them, which the scheduler cannot see. The process
+ * could give them the same through the raised queue itself. Without that demand they have their own
+ * rank.
+ *
+ * Four settings only say *when* rules 5 to 7 act. They delay nothing that rules 1 to 4 ask for:
+ *
+ * * the overhead budget delays preemptions (``gpreempt_overhead_pct``),
+ * * the minimum run delays the preemption of one queue (``gpreempt_min_run_us``),
+ * * work that is about to end is waited for instead of being preempted (``gpreempt_drain_us``),
+ * * the resume delay delays resumes (``gpreempt_resume_delay_us``). So do short gaps and the
+ *   overhead budget, under ``hpf`` only: where queues take turns, a gap is another queue's turn.
+ *
+ * Strict priority can wait for itself for ever, through a chain that the blocked rule does not see.
+ * Relief ends that. Sharing the device would not: the device restores the higher queue's saved
+ * waves first, and they may fill it.
+ */
+
+#include "demand.h"
+#include "rules/share.h"
+
+/* More steps than there are between two priorities: as old as can be. */
+#define AGE_MAX			(2 * (GPREEMPT_PRIORITY_MAX + 1))
+
+/**
+ * struct level - what the queues together say
+ * @valid: some queue has demand
+ * @rank: highest rank with demand
+ * @priority: of the queues that have both, the highest priority
+ * @leader: one of these queues
+ * @inversion: a queue below has demand and the device
+ * @preempts: one of these may be taken off now
+ * @drains: one may, and all that may are about to end by themselves
+ * @unstarted: with @drains: none of them has waves yet
+ */
+struct level {
+	bool valid;
+	s64 rank;
+	s32 priority;
+	struct gpreempt_policy_queue *leader;
+	bool inversion;
+	bool preempts;
+	bool drains;
+	bool unstarted;
+};
+
+static s32 policy_clamp_priority(s64 priority)
+{
+	if (priority < GPREEMPT_PRIORITY_MIN)
+		return GPREEMPT_PRIORITY_MIN;
+	if (priority > GPREEMPT_PRIORITY_MAX)
+		return GPREEMPT_PRIORITY_MAX;
+	return (s32)priority;
+}
+
+/**
+ * gpreempt_policy_priority() - derive logical priorities from what KFD and the kernel know
+ * @kfd_priority: priority given to CREATE_QUEUE or UPDATE_QUEUE; KFD does not check it
+ * @nice: nice value of the process, 0 to leave it out of account
+ * @trusted: the owner may claim a priority above normal against others
+ * @q: receives priority, own_priority and explicit_priority
+ */
+void gpreempt_policy_priority(u32 kfd_priority, int nice, bool trusted,
+			      struct gpreempt_policy_queue *q)
+{
+	s64 own = kfd_priority;
+	s64 claimed = own;
+
+	if (!trusted && claimed > GPREEMPT_PRIORITY_NORMAL)
+		claimed = GPREEMPT_PRIORITY_NORMAL;
+
+	q->set.priority = policy_clamp_priority(claimed - nice);
+	q->set.own_priority = policy_clamp_priority(own - nice);
+	q->set.explicit_priority = kfd_priority != GPREEMPT_PRIORITY_NORMAL;
+}
+
+/* Neither by the driver nor by its owner's leave may it be taken off. */
+static bool policy_fixed(const struct gpreempt_policy_queue *q)
+{
+	return q->set.immovable || q->process->opt_out;
+}
+
+static bool policy_preempted_too_long(const struct gpreempt_policy_queue *q,
+				const struct gpreempt_policy_params *params, u64 now_ns)
+{
+	return demand_of_preempted(q) && params->max_hold_ns &&
+	       now_ns - q->seen.starved_ns >= params->max_hold_ns;
+}
+
+/*
+ * It waits for another node: a relief of this node alone is none. One of the nodes on which it is
+ * off for its rank begins.
+ */
+static bool policy_relief_is_elsewhere(const struct gpreempt_policy_queue *q)
+{
+	const struct gpreempt_policy_job *job = q->process->job;
+
+	return job && (q->out ? !job->begins_relief : q->pass.spins);
+}
+
+/*
+ * Outranked for so long that it must run, however urgent others are: it is due for a relief. What
+ * is held on request is not.
+ */
+static bool policy_starves(const struct gpreempt_policy_queue *q,
+			   const struct gpreempt_policy_params *params, u64 now_ns)
+{
+	return policy_preempted_too_long(q, params, now_ns) && !q->kept_off && !q->pass.relieved &&
+	       !policy_relief_is_elsewhere(q);
+}
+
+/* Its job has its turn on another node, and would wait for this queue there. */
+static bool policy_joins(const struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	return q->process->job && now_ns < q->process->job->relief_until_ns &&
+	       demand_of_preempted(q) && !q->kept_off && !q->pass.relieved && !policy_fixed(q);
+}
+
+static bool policy_is_due(const struct gpreempt_policy_queue *q,
+			  const struct gpreempt_policy_params *params, u64 now_ns)
+{
+	return policy_starves(q, params, now_ns) || policy_joins(q, now_ns);
+}
+
+/*
+ * Is it kept off by request? Not while the driver or its process does not let it go, and not for
+ * the length of a relief after it was for the longest time that a hold may take. It has its own
+ * rank then, and no more: a request to be held is no way to come before others. Time off the device
+ * for one reason is not counted for the other.
+ */
+static void policy_keep_off(const struct gpreempt_policy_params *params,
+			    struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	bool held = q->kept_off & GPREEMPT_KEPT_HOLD, kept_off;
+
+	if (held && !q->set.hold_unbounded && policy_preempted_too_long(q, params, now_ns))
+		q->let_go_until_ns = now_ns + params->relief_ns;
+	if (!q->set.hold)
+		q->let_go_until_ns = 0;
+	q->asked = q->set.hold;
+	kept_off = q->set.hold && !params->observe && !policy_fixed(q) &&
+		   now_ns >= q->let_go_until_ns;
+	if (kept_off == held)
+		return;
+	demand_starve_anew(q, now_ns);
+	q->kept_off ^= GPREEMPT_KEPT_HOLD;
+}
+
+/* It has no demand: those below it need not wait for what may not run. */
+static bool policy_kept_off(const struct gpreempt_policy_queue *q)
+{
+	return q->kept_off && !q->pass.relieved;
+}
+
+static s32 policy_age_of(const struct gpreempt_policy_node *pn,
+			 const struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	const struct gpreempt_policy_params *params = &pn->params;
+	u64 steps;
+
+	if (now_ns < q->aged_until_ns)
+		return AGE_MAX;
+	if (!params->aging_ns || !pn->ops->ages || !demand_of_preempted(q))
+		return 0;
+	steps = (now_ns - q->seen.starved_ns) / params->aging_ns;
+	return steps < AGE_MAX ? (s32)steps : AGE_MAX;
+}
+
+/* Does one have work that does not yield? Then the device may have no room for others. */
+static bool policy_fixed_works(const struct gpreempt_policy_node *pn)
+{
+	u32 i;
+
+	for (i = 0; i < pn->nr; i++) {
+		const struct gpreempt_policy_queue *q = pn->queues[i];
+
+		if (!q->preempted && policy_fixed(q) && (q->seen.pending || q->seen.waves))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Has it had the device in its relief, and nothing to do there? What was saved was none then.
+ * Counters that have never counted prove nothing.
+ */
+static bool policy_shows_none(const struct gpreempt_policy_node *pn,
+			      const struct gpreempt_policy_queue *q)
+{
+	return !q->preempted && !q->seen.driver_off && !q->seen.showed_none && pn->waves_seen &&
+	       !policy_fixed_works(pn);
+}
+
+/* It is off the device, or would be if its node did not only observe. */
+static inline bool policy_is_off(const struct gpreempt_policy_queue *q)
+{
+	return q->preempted || q->spared;
+}
+
+/* Overhead that time has not paid for yet. */
+static u64 policy_overhead_left(const struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	u64 paid_ns = (now_ns - pn->overhead_at_ns) / 100 * pn->params.overhead_pct;
+
+	return pn->overhead_ns > paid_ns ? pn->overhead_ns - paid_ns : 0;
+}
+
+/* Time until the budget has room for a preemption, after @more_ns of overhead. */
+static u64 policy_budget_wait_after(const struct gpreempt_policy_node *pn, u64 more_ns, u64 now_ns)
+{
+	u32 pct = pn->params.overhead_pct;
+	u64 window_ns = GPREEMPT_OVERHEAD_WINDOW_NS / 100 * pct;
+	u64 left_ns = policy_overhead_left(pn, now_ns) + gpreempt_earlier(more_ns, window_ns / 2);
+
+	if (!pct || left_ns <= window_ns)
+		return 0;
+	return (left_ns - window_ns) * 100 / pct + 100;
+}
+
+/*
+ * Taking it off because of another node is no safety, so it never takes more than half of the
+ * budget: what is above on this node has the rest.
+ */
+static bool policy_budget_half_left(const struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	return !policy_budget_wait_after(pn, GPREEMPT_FOREVER_NS, now_ns);
+}
+
+/*
+ * Until when is its job off other nodes that this one follows? Where ranks move by themselves these
+ * are the ones before it: a job leaves the later nodes for what takes it off the first one, and has
+ * its turn on all of them when it has it there. Two jobs cannot leave for each other so.
+ */
+static u64 policy_out_elsewhere(const struct gpreempt_policy_node *pn,
+				const struct gpreempt_policy_job *job)
+{
+	if (pn->ops->rotates)
+		return pn->ops->credits ? job->out_before_until_ns : 0;
+	return job->out_until_ns;
+}
+
+/*
+ * One of a job: what other nodes say of the job counts as well. Work that no wave has been seen of
+ * for long is no news for them: otherwise queues that wait for each other on two nodes would keep
+ * each other at work for ever.
+ */
+static noinline enum demand policy_look_at_job(const struct gpreempt_policy_node *pn,
+					       struct gpreempt_policy_queue *q, enum demand demand,
+					       u64 now_ns)
+{
+	const struct gpreempt_policy_job *job = q->process->job;
+
+	q->pass.idle = demand == DEMAND_NONE;
+	if (policy_kept_off(q))
+		return demand;
+	q->pass.works = demand == DEMAND_SURE ||
+			(demand == DEMAND_MAYBE && demand_of_launch(q, now_ns) == DEMAND_SURE);
+	q->pass.spins = job->gang && now_ns < policy_out_elsewhere(pn, job) &&
+			!q->pass.relieved && !policy_fixed(q) &&
+			(q->preempted || policy_budget_half_left(pn, now_ns));
+	q->pass.follows = demand != DEMAND_SURE && !q->seen.driver_off &&
+			  now_ns < job->wanted_until_ns && !pn->ops->rotates &&
+			  q->set.priority <= job->wanted_priority;
+	return q->pass.follows ? DEMAND_SURE : demand;
+}
+
+/* What all rules ask for, once per pass. */
+static __always_inline enum demand policy_look_at(const struct gpreempt_policy_node *pn,
+						  struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	enum demand demand;
+
+	demand = demand_look(pn, q, now_ns);
+
+	q->pass.relieved = now_ns < q->relief_until_ns;
+	if (q->pass.relieved && demand == DEMAND_NONE && policy_shows_none(pn, q))
+		demand_note_none(q);
+	if (q->set.hold | q->asked)
+		policy_keep_off(&pn->params, q, now_ns);
+	q->pass.age = policy_age_of(pn, q, now_ns);
+	if (policy_kept_off(q))
+		demand = DEMAND_NONE;
+	/* Four bytes, one store */
+	q->pass.works = false;
+	q->pass.idle = false;
+	q->pass.follows = false;
+	q->pass.spins = false;
+	if (pn->jobs && q->process->job)
+		demand = policy_look_at_job(pn, q, demand, now_ns);
+	q->pass.demand[0] = demand == DEMAND_SURE;
+	q->pass.demand[1] = demand != DEMAND_NONE;
+	return demand;
+}
+
+static void policy_make_busy(struct gpreempt_policy_node *pn, struct gpreempt_policy_queue *q)
+{
+	q->pass.next_busy = pn->busy;
+	pn->busy = q;
+}
+
+/* In relief a queue is above all others: beside waves that fill the device it would not run. */
+static s64 policy_rank(const struct gpreempt_policy_queue *q)
+{
+	if (!(q->pass.relieved | q->pass.spins))
+		return q->rank;
+	return q->pass.relieved ? GPREEMPT_RANK_RELIEF : GPREEMPT_RANK_SPINS;
+}
+
+/*
+ * May others have to yield to it? Not to an unseen queue: there would be no telling when they may
+ * come back. But in its relief it has to run.
+ */
+static bool policy_makes_level(const struct gpreempt_policy_queue *q, bool assume)
+{
+	return q->pass.demand[assume] && (!q->set.unseen || q->pass.relieved);
+}
+
+/*
+ * Its process works at the level, and with which of its own ranks. Marks count only as long as they
+ * are the last ones.
+ */
+static void policy_mark_process(const struct gpreempt_policy_node *pn,
+				const struct gpreempt_policy_queue *q)
+{
+	struct gpreempt_policy_process *p = q->process;
+
+	p->level_mark = pn->mark;
+	if (q->orders && (p->top_mark != pn->mark || q->own_rank > p->own_top)) {
+		p->top_mark = pn->mark;
+		p->own_top = q->own_rank;
+	}
+}
+
+/* @assume: the demand that counts. Marks the processes that work at the level. */
+static struct level policy_find_level(struct gpreempt_policy_node *pn, bool assume)
+{
+	struct gpreempt_policy_queue *q;
+	/* No rank is below. */
+	struct level level = { .rank = GPREEMPT_RANK_SPINS };
+
+	pn->mark++;
+
+	for (q = pn->busy; q; q = q->pass.next_busy) {
+		s64 own = policy_rank(q);
+
+		if (!policy_makes_level(q, assume) || own < level.rank)
+			continue;
+		/* A higher one: the processes marked so far are not at the level. */
+		if (level.valid && own > level.rank)
+			pn->mark++;
+		if (!level.valid || own > level.rank || q->set.priority > level.priority) {
+			level.priority = q->set.priority;
+			level.leader = q;
+		}
+		level.valid = true;
+		level.rank = own;
+		policy_mark_process(pn, q);
+	}
+	return level;
+}
+
+/* The same for a level that is known, by another demand. */
+static void policy_mark_processes(struct gpreempt_policy_node *pn, const struct level *level,
+				  bool assume)
+{
+	const struct gpreempt_policy_queue *q;
+
+	pn->mark++;
+	for (q = pn->busy; q; q = q->pass.next_busy)
+		if (policy_makes_level(q, assume) && policy_rank(q) == level->rank)
+			policy_mark_process(pn, q);
+}
+
+/*
+ * How much rank it lacks to run while this level lasts, if it may be taken off at all; 0 or less:
+ * nothing.
+ */
+static inline s64 policy_missing_rank(const struct gpreempt_policy_node *pn,
+				      const struct gpreempt_policy_queue *q,
+				      const struct level *level)
+{
+	const struct gpreempt_policy_process *p = q->process;
+
+	if (!level->valid || q->pass.relieved)
+		return 0;
+	/*
+	 * A process must not freeze its own copy or utility queue: both sides have to have asked
+	 * for it.
+	 */
+	if (p->level_mark == pn->mark)
+		return q->orders && p->top_mark == pn->mark ? p->own_top - q->own_rank : 0;
+	if (pn->jobs) {
+		if (q->pass.spins)
+			return level->rank > GPREEMPT_RANK_SPINS ? GPREEMPT_RANK_RELIEF : 0;
+		if (level->rank == GPREEMPT_RANK_SPINS)
+			return 0;
+	}
+	return level->rank == GPREEMPT_RANK_RELIEF ? GPREEMPT_RANK_RELIEF : level->rank - q->rank;
+}
+
+/*
+ * Has it to stay off the device while the level lasts? Age counts up to equality: the level is that
+ * of ranks without.
+ */
+static bool policy_outranked(const struct gpreempt_policy_queue *q)
+{
+	return q->missing > q->pass.age && !policy_fixed(q);
+}
+
+/* It has not had the device for the time that it was promised. A relief does not wait for that. */
+static bool policy_in_min_run(const struct gpreempt_policy_queue *q,
+			      const struct gpreempt_policy_params *params,
+			      const struct level *level, u64 now_ns)
+{
+	return params->min_run_ns && q->pass.demand[1] && level->rank != GPREEMPT_RANK_RELIEF &&
+	       now_ns - q->seen.run_ns < params->min_run_ns;
+}
+
+static u64 policy_budget_wait(const struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	return policy_budget_wait_after(pn, 0, now_ns);
+}
+
+/*
+ * Until when has another node no room in its budget for what is at the level here? A job that it
+ * does not let begin there would only wait here. 0: not all of the level is of such jobs.
+ */
+static noinline u64 policy_level_is_shut(const struct gpreempt_policy_node *pn,
+					 const struct level *level, bool assume, u64 now_ns)
+{
+	const struct gpreempt_policy_queue *q;
+	u64 until_ns = 0;
+
+	for (q = pn->busy; q; q = q->pass.next_busy) {
+		const struct gpreempt_policy_job *job = q->process->job;
+
+		if (policy_rank(q) != level->rank || !policy_makes_level(q, assume))
+			continue;
+		if (!job || !job->gang || now_ns >= job->shut_elsewhere_ns)
+			return 0;
+		until_ns = gpreempt_later(until_ns, job->shut_elsewhere_ns);
+	}
+	return until_ns;
+}
+
+/* It waits for slots that others have: nothing of it is on the device yet. */
+static bool policy_unstarted(const struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	return q->seen.pending && q->seen.waves_ns == now_ns && !q->seen.waves &&
+	       !q->seen.restore_since_ns;
+}
+
+/* So long victims may be waited for: what a save takes. 0: none was timed. */
+static u64 policy_drain_most(const struct gpreempt_policy_node *pn)
+{
+	return gpreempt_earlier(pn->params.drain_ns, pn->save_ns);
+}
+
+/* The mean length of its kernels while no queue was above it. 0: it is not known. */
+static u64 policy_kernel_ns(const struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	u64 launches = q->seen.rptr - q->seen.counted_rptr;
+
+	if (q->drains)
+		return q->drain_kernel_ns;
+	return launches < GPREEMPT_DRAIN_LAUNCHES ? 0 : (now_ns - q->seen.counted_ns) / launches;
+}
+
+/*
+ * By its past it is about to end, or its kernels are so short that those above hardly notice them.
+ * What has been running for longer is something else.
+ */
+static bool policy_may_drain(const struct gpreempt_policy_queue *q, u64 most_ns, u64 now_ns)
+{
+	u64 began_ns = gpreempt_later(q->seen.launched_ns, q->seen.run_ns), kernel_ns;
+
+	if (q->drain_skip || q->set.unseen ||
+	    (now_ns - began_ns >= most_ns && !policy_unstarted(q, now_ns)))
+		return false;
+	if (q->seen.pending <= GPREEMPT_DRAIN_PACKETS)
+		return true;
+	kernel_ns = policy_kernel_ns(q, now_ns);
+	return kernel_ns && kernel_ns <= most_ns / GPREEMPT_DRAIN_SHORT_SHARE;
+}
+
+/*
+ * How much of the time since the last decision had those that are waited for? Of kernels whose
+ * length is known it is as much as began.
+ */
+static u64 policy_drain_charge(const struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	u64 span_ns = now_ns - pn->drain.at_ns, sum_ns = 0;
+	u32 i;
+
+	if (!pn->drain.at_ns)
+		return 0;
+	for (i = 0; i < pn->nr; i++) {
+		const struct gpreempt_policy_queue *q = pn->queues[i];
+		u32 launches = (u32)q->seen.rptr - q->drain_rptr;
+
+		if (!q->drains_now)
+			continue;
+		if (q->drain_kernel_ns && (launches || policy_unstarted(q, now_ns)))
+			sum_ns += (u64)launches * q->drain_kernel_ns;
+		else if (!policy_unstarted(q, now_ns))
+			return span_ns;
+	}
+	return gpreempt_earlier(sum_ns, span_ns);
+}
+
+/* For how much longer may those at this level wait? */
+static u64 policy_drain_left(const struct gpreempt_policy_node *pn, const struct level *level,
+			     u64 now_ns)
+{
+	u64 most_ns = policy_drain_most(pn), waited_ns = 0;
+
+	if (pn->drain.begun && pn->drain.rank == level->rank)
+		waited_ns = pn->drain.waited_ns + policy_drain_charge(pn, now_ns);
+	return waited_ns < most_ns ? most_ns - waited_ns : 0;
+}
+
+/* It has work on the device, and so has a higher one. */
+static bool policy_has_to_go(const struct gpreempt_policy_queue *q, bool assume)
+{
+	return !policy_is_off(q) && q->pass.demand[assume] && policy_outranked(q);
+}
+
+/*
+ * A hardware pass takes the device from everyone. Do those that it would be for take less of it by
+ * themselves? What has not begun is in no one's way, so until then there is no hurry.
+ */
+static noinline void policy_find_drain(const struct gpreempt_policy_node *pn, struct level *level,
+				       u64 now_ns, bool assume)
+{
+	u64 most_ns = policy_drain_most(pn);
+	const struct gpreempt_policy_queue *q;
+
+	/* Where waves do not show, neither does their end. Nodes of a job preempt together. */
+	if (!most_ns || !pn->params.waves_known || pn->params.waves_saved || !pn->waves_seen ||
+	    pn->turns_ns || pn->ops->rotates || pn->jobs || level->rank == GPREEMPT_RANK_RELIEF ||
+	    now_ns < pn->drain.rest_until_ns)
+		return;
+	level->unstarted = true;
+	for (q = pn->busy; q; q = q->pass.next_busy) {
+		if (!policy_has_to_go(q, assume) ||
+		    policy_in_min_run(q, &pn->params, level, now_ns))
+			continue;
+		if (!policy_may_drain(q, most_ns, now_ns))
+			return;
+		level->unstarted &= policy_unstarted(q, now_ns);
+	}
+	level->drains = policy_drain_left(pn, level, now_ns);
+	level->preempts = !level->drains;
+}
+
+/* It was waited for in vain: it has to be taken off all the same. */
+static void policy_learn_drain(struct gpreempt_policy_node *pn, struct gpreempt_policy_queue *q,
+			       u64 now_ns)
+{
+	q->drain_misses = gpreempt_earlier(q->drain_misses + GPREEMPT_DRAIN_MISS,
+					   GPREEMPT_DRAIN_MISSES_MAX);
+	q->drain_skip = (1 << q->drain_misses) - 1;
+	q->drains = false;
+	pn->drain.rest_until_ns = now_ns + GPREEMPT_DRAIN_REST_SHARE * pn->drain.waited_ns;
+}
+
+/*
+ * The level is over: what was not taken off in its time need not have been. Returns whether there
+ * was something.
+ */
+static bool policy_end_drain(struct gpreempt_policy_node *pn, const struct level *level,
+			     u64 now_ns)
+{
+	bool over = !level->valid || level->rank < pn->drain.rank, drained = false;
+	u32 i;
+
+	for (i = 0; i < pn->nr + pn->nr_dormant; i++) {
+		struct gpreempt_policy_queue *q = pn->queues[i];
+
+		if (!q->drains)
+			continue;
+		drained |= over;
+		q->drain_misses -= over && q->drain_misses;
+		q->drains = false;
+		demand_count_launches(q, now_ns);
+	}
+	pn->drain = (struct gpreempt_policy_drain){ .rest_until_ns = pn->drain.rest_until_ns };
+	return drained;
+}
+
+/* It is waited for from now on, or still. */
+static void policy_drain(struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	q->drain_kernel_ns = policy_kernel_ns(q, now_ns);
+	q->drain_rptr = q->seen.rptr;
+	q->drains = true;
+	q->drains_now = true;
+}
+
+/* Takes in what the level waits for, and what came of what it waited for before. */
+static noinline void policy_note_drain(struct gpreempt_policy_node *pn, const struct level *level,
+				       u64 now_ns, struct gpreempt_decision *decision)
+{
+	u64 look_ns = policy_drain_most(pn) / GPREEMPT_DRAIN_LOOK_SHARE;
+	struct gpreempt_policy_drain *drain = &pn->drain;
+	struct gpreempt_policy_queue *q;
+	u32 i;
+
+	if (drain->begun && (!level->valid || level->rank != drain->rank))
+		decision->drained = policy_end_drain(pn, level, now_ns);
+	drain->waited_ns += policy_drain_charge(pn, now_ns);
+	drain->at_ns = level->drains ? now_ns : 0;
+	for (i = 0; i < pn->nr; i++)
+		pn->queues[i]->drains_now = false;
+	for (q = pn->busy; q; q = q->pass.next_busy) {
+		if (!policy_has_to_go(q, true))
+			continue;
+		if (level->drains)
+			policy_drain(q, now_ns);
+		else if (level->preempts && q->drains)
+			policy_learn_drain(pn, q, now_ns);
+	}
+	if (!level->drains)
+		return;
+	drain->begun = true;
+	drain->rank = level->rank;
+	drain->until_ns = level->unstarted ? GPREEMPT_FOREVER_NS :
+					     now_ns + policy_drain_left(pn, level, now_ns);
+	drain->next_ns = gpreempt_later(look_ns, pn->cost_ns);
+}
+
+/*
+ * Is a queue in the way? Lower queues without work take nothing from others: only one with work
+ * causes a pass. The processes at the level are marked.
+ */
+static void policy_find_inversion(const struct gpreempt_policy_node *pn, struct level *level,
+				  u64 now_ns, bool assume)
+{
+	struct gpreempt_policy_queue *q;
+
+	level->inversion = false;
+	level->preempts = false;
+	level->drains = false;
+	for (q = pn->busy; q; q = q->pass.next_busy) {
+		if (policy_is_off(q) || !q->pass.demand[assume])
+			continue;
+		q->missing = policy_missing_rank(pn, q, level);
+		if (!policy_outranked(q))
+			continue;
+		level->inversion = true;
+		level->preempts |= !policy_in_min_run(q, &pn->params, level, now_ns);
+	}
+	/* Safety is not for sale. */
+	if (level->preempts && level->rank != GPREEMPT_RANK_RELIEF &&
+	    (policy_budget_wait(pn, now_ns) ||
+	     (pn->jobs && policy_level_is_shut(pn, level, assume, now_ns))))
+		level->preempts = false;
+	if (level->preempts && pn->params.drain_ns)
+		policy_find_drain(pn, level, now_ns, assume);
+}
+
+/*
+ * What bringing waves back costs that took so long to save. It is not seen from here when that is
+ * done: firmware may say so. Otherwise it moves the same bytes the other way, and is taken to cost
+ * the same.
+ */
+static u64 policy_restore_cost(const struct gpreempt_policy_node *pn, u64 saved_ns)
+{
+	return pn->restore_ns ? pn->restore_ns : saved_ns;
+}
+
+/* To come back and to be preempted again costs so much: what both passes are charged for. */
+static u64 policy_switch_cost(const struct gpreempt_policy_node *pn)
+{
+	return 2 * (pn->pass_ns + pn->connect_ns) + policy_restore_cost(pn, pn->pass_ns);
+}
+
+/* A gap that is worth no switch: there would be nothing left of it. */
+static noinline u64 policy_short_gap(const struct gpreempt_policy_node *pn)
+{
+	/*
+	 * What firmware noted of a restore is its own part of it: the host's time of a pass that
+	 * saves has the way to the device as well.
+	 */
+	u64 cost_ns = gpreempt_later(policy_switch_cost(pn), 3 * pn->pass_ns);
+
+	/* Both of its ends are seen up to a look late. */
+	return gpreempt_earlier(cost_ns + 2 * gpreempt_later(pn->params.poll_ns, pn->cost_ns),
+				GPREEMPT_GAP_MAX_NS);
+}
+
+/*
+ * Those above it are silent: when may it come back? Not before the time that was asked for, nor
+ * before it is clear that this is none of the short gaps that they had before. And not before the
+ * budget has room for their return: otherwise they would have to wait behind it.
+ */
+static u64 policy_resume_from(const struct gpreempt_policy_node *pn,
+			      const struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	u64 wait_ns = policy_budget_wait_after(pn, policy_switch_cost(pn), now_ns),
+	    delay_ns = pn->params.resume_delay_ns, from_ns;
+
+	delay_ns = gpreempt_later(delay_ns, demand_gap_wait_ns(&q->gaps, policy_short_gap(pn)));
+	from_ns = q->outranked_ns + delay_ns;
+	if (wait_ns)
+		from_ns = gpreempt_later(
+			from_ns, gpreempt_earlier(now_ns + wait_ns,
+						  q->outranked_ns + GPREEMPT_RESUME_WAIT_MAX_NS));
+	return from_ns;
+}
+
+/* Nothing outranks it any more. */
+static noinline bool policy_resume_delayed(const struct gpreempt_policy_node *pn,
+					   const struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	return !pn->ops->rotates && !q->pass.relieved && !policy_fixed(q) &&
+	       now_ns < policy_resume_from(pn, q, now_ns);
+}
+
+/* The least time that is worth switching for. */
+static u64 policy_least_turn(const struct gpreempt_policy_node *pn)
+{
+	return gpreempt_later(GPREEMPT_RELIEF_TURN_NS, GPREEMPT_RELIEF_TURN_SHARE * pn->pass_ns);
+}
+
+/* So long it takes to get as old as it has to be. */
+static u64 policy_aging_time(const struct gpreempt_policy_node *pn,
+			     const struct gpreempt_policy_queue *q)
+{
+	return pn->params.aging_ns * q->missing;
+}
+
+/*
+ * It is old enough to run beside the level. When may it? All that are have their time together, and
+ * then not until one of them could have got as old again: otherwise so many could be let in one
+ * after the other that the level never were alone.
+ */
+static u64 policy_aged_from(const struct gpreempt_policy_node *pn,
+			    const struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	if (!pn->aged_until_ns || now_ns + policy_least_turn(pn) <= pn->aged_until_ns)
+		return now_ns;
+	return pn->aged_until_ns + policy_aging_time(pn, q);
+}
+
+static noinline bool policy_waits_for_age(const struct gpreempt_policy_node *pn,
+					  const struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	return !policy_fixed(q) && now_ns >= q->aged_until_ns &&
+	       now_ns < policy_aged_from(pn, q, now_ns);
+}
+
+/* It would have to go. */
+static enum gpreempt_verdict policy_verdict_of_fixed(const struct gpreempt_policy_queue *q)
+{
+	return q->process->opt_out ? GPREEMPT_VERDICT_EXEMPT : GPREEMPT_VERDICT_OBSTACLE;
+}
+
+static inline enum gpreempt_verdict
+policy_verdict_of_outranked(const struct gpreempt_policy_node *pn,
+			    const struct gpreempt_policy_queue *q)
+{
+	if (q->process->level_mark == pn->mark)
+		return GPREEMPT_VERDICT_OWN_PROCESS;
+	return pn->jobs && q->pass.spins ? GPREEMPT_VERDICT_JOB_YIELDS : GPREEMPT_VERDICT_YIELDS;
+}
+
+static noinline enum gpreempt_verdict
+policy_verdict_of_kept_off(const struct gpreempt_policy_queue *q)
+{
+	if (q->kept_off & GPREEMPT_KEPT_HOLD && q->set.idle)
+		return GPREEMPT_VERDICT_IDLE;
+	if (q->kept_off & GPREEMPT_KEPT_HOLD)
+		return q->set.stopped ? GPREEMPT_VERDICT_STOPPED : GPREEMPT_VERDICT_HOLD;
+	return q->kept_off & GPREEMPT_KEPT_MAXIMUM ? GPREEMPT_VERDICT_MAXIMUM :
+						     GPREEMPT_VERDICT_SHARE;
+}
+
+/*
+ * When something is preempted at all, idle lower queues go along: their next packet shall not cost
+ * another pass. One that is on the device without work is in no queue's way: see
+ * policy_verdict_on_device().
+ */
+static noinline enum gpreempt_verdict policy_judge(const struct gpreempt_policy_node *pn,
+						   const struct gpreempt_policy_queue *q,
+						   const struct level *level, u64 now_ns)
+{
+	if (policy_kept_off(q))
+		return policy_verdict_of_kept_off(q);
+	if (q->missing <= 0)
+		return GPREEMPT_VERDICT_RUNS;
+	if (policy_fixed(q))
+		return policy_verdict_of_fixed(q);
+	if (!policy_outranked(q))
+		return q->preempted && policy_waits_for_age(pn, q, now_ns) ?
+			       GPREEMPT_VERDICT_AGEING :
+			       GPREEMPT_VERDICT_AGED;
+	if (q->spared)
+		return GPREEMPT_VERDICT_YIELDS;
+	if (policy_in_min_run(q, &pn->params, level, now_ns))
+		return GPREEMPT_VERDICT_MIN_RUN;
+	if (level->drains)
+		return GPREEMPT_VERDICT_DRAINS;
+	if (!level->preempts)
+		return GPREEMPT_VERDICT_BUDGET;
+	return policy_verdict_of_outranked(pn, q);
+}
+
+static inline enum gpreempt_action policy_action_of(const struct gpreempt_policy_queue *q,
+						    enum gpreempt_verdict verdict)
+{
+	bool off = verdict >= GPREEMPT_VERDICT_OFF;
+
+	if (off == q->preempted)
+		return GPREEMPT_KEEP;
+	return off ? GPREEMPT_PREEMPT : GPREEMPT_RESUME;
+}
+
+/* Most often there is nothing else to say: it is preempted for its rank, and stays so. */
+static inline bool policy_preempted_for_rank(const struct gpreempt_policy_queue *q)
+{
+	return q->preempted && policy_outranked(q) && !q->kept_off;
+}
+
+/* What would become of it. Call policy_find_inversion() first. */
+static inline enum gpreempt_action policy_choose(const struct gpreempt_policy_node *pn,
+						 struct gpreempt_policy_queue *q,
+						 const struct level *level, u64 now_ns)
+{
+	q->missing = policy_missing_rank(pn, q, level);
+	return policy_preempted_for_rank(q) ? GPREEMPT_KEEP :
+					 policy_action_of(q, policy_judge(pn, q, level, now_ns));
+}
+
+/* It has no work, and is left on the device. */
+static inline enum gpreempt_verdict policy_verdict_of_idle(const struct gpreempt_policy_queue *q)
+{
+	if (q->seen.driver_off)
+		return GPREEMPT_VERDICT_DRIVER;
+	if (q->seen.blocked)
+		return GPREEMPT_VERDICT_BLOCKED;
+	if (q->set.unseen)
+		return GPREEMPT_VERDICT_UNSEEN;
+	return q->verdict == GPREEMPT_VERDICT_DORMANT ? GPREEMPT_VERDICT_DORMANT :
+							GPREEMPT_VERDICT_NO_DEMAND;
+}
+
+/*
+ * It stays on the device, or comes back; with work because of @verdict. Of one without work that
+ * comes back see policy_drop_idle_resumes().
+ */
+static enum gpreempt_verdict policy_verdict_on_device(const struct gpreempt_policy_node *pn,
+						      const struct gpreempt_policy_queue *q,
+						      const struct level *level,
+						      enum gpreempt_verdict verdict, u64 now_ns)
+{
+	if (q->seen.driver_off)
+		return GPREEMPT_VERDICT_DRIVER;
+	if (q->pass.relieved)
+		return GPREEMPT_VERDICT_RELIEF;
+	if (!q->pass.demand[1] && q->preempted && pn->ops->rotates && !pn->params.observe)
+		return GPREEMPT_VERDICT_LEFT_OFF;
+	if (!q->pass.demand[1])
+		return policy_verdict_of_idle(q);
+	if (verdict != GPREEMPT_VERDICT_RUNS)
+		return verdict;
+	/* Its hold does not count. */
+	if (q->set.hold && !pn->params.observe)
+		return policy_fixed(q) ? policy_verdict_of_fixed(q) : GPREEMPT_VERDICT_RELIEF;
+	if (demand_expected(q, now_ns))
+		return GPREEMPT_VERDICT_EXPECTED;
+	if (q->pass.follows)
+		return GPREEMPT_VERDICT_JOB;
+	if (q->set.unseen)
+		return GPREEMPT_VERDICT_UNSEEN;
+	return q->rank < level->rank ? GPREEMPT_VERDICT_SIBLING : GPREEMPT_VERDICT_RUNS;
+}
+
+/* The same of those that are on the device: it has work and the highest rank, and stays. */
+static inline bool policy_runs_for_rank(const struct gpreempt_policy_queue *q,
+					const struct level *level, u64 now_ns)
+{
+	return q->missing <= 0 && !q->preempted && q->pass.demand[1] && q->rank == level->rank &&
+	       now_ns >= q->set.expected_until_ns &&
+	       !(q->set.hold | q->pass.relieved | q->set.unseen | q->seen.driver_off | q->spared |
+		 q->pass.follows);
+}
+
+/* It need not yield any more: would it come back now, or as a preempted one wait for something? */
+static bool policy_stays_spared(const struct gpreempt_policy_node *pn,
+				const struct gpreempt_policy_queue *q, const struct level *level,
+				u64 now_ns)
+{
+	/* As policy_drop_idle_resumes() has it. */
+	if (pn->ops->rotates)
+		return level->valid && !q->pass.demand[1];
+	return q->missing <= 0 && policy_resume_delayed(pn, q, now_ns);
+}
+
+/* The same of a node that only observes. @verdict: what would become of it. */
+static noinline enum gpreempt_verdict policy_observe(const struct gpreempt_policy_node *pn,
+						     struct gpreempt_policy_queue *q,
+						     const struct level *level,
+						     enum gpreempt_verdict verdict, u64 now_ns)
+{
+	bool off = verdict >= GPREEMPT_VERDICT_OFF ||
+		   (q->spared && policy_stays_spared(pn, q, level, now_ns));
+
+	q->action = q->preempted ? GPREEMPT_RESUME : GPREEMPT_KEEP;
+	if (off != q->spared)
+		q->would = off ? GPREEMPT_PREEMPT : GPREEMPT_RESUME;
+	q->spared = off;
+	return off ? GPREEMPT_VERDICT_OBSERVED :
+		     policy_verdict_on_device(pn, q, level, verdict, now_ns);
+}
+
+/* Sets @action of all others. */
+static noinline enum gpreempt_verdict policy_decide_other(const struct gpreempt_policy_node *pn,
+							  struct gpreempt_policy_queue *q,
+							  const struct level *level, u64 now_ns)
+{
+	enum gpreempt_verdict verdict = policy_judge(pn, q, level, now_ns);
+
+	if (pn->params.observe)
+		return policy_observe(pn, q, level, verdict, now_ns);
+	q->action = policy_action_of(q, verdict);
+	if (q->action == GPREEMPT_RESUME && q->missing <= 0 &&
+	    policy_resume_delayed(pn, q, now_ns)) {
+		q->action = GPREEMPT_KEEP;
+		return GPREEMPT_VERDICT_RESUME_DELAYED;
+	}
+	return verdict < GPREEMPT_VERDICT_OFF ?
+		       policy_verdict_on_device(pn, q, level, verdict, now_ns) :
+		       verdict;
+}
+
+static inline void policy_give_verdict(struct gpreempt_policy_queue *q,
+				       enum gpreempt_verdict verdict, u64 now_ns)
+{
+	if (q->verdict == verdict)
+		return;
+	q->verdict = verdict;
+	q->verdict_ns = now_ns;
+}
+
+static bool policy_recently_active(const struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	return q->seen.active_ns && now_ns - q->seen.active_ns < GPREEMPT_CONTENDED_NS;
+}
+
+/* ACTIVE: recently; UNARMED: no doorbell announces its work */
+enum whom { ALL, ACTIVE, UNARMED };
+
+/* RIVALS_WITHIN: queues of one process */
+enum rivals { NO_RIVALS, RIVALS_WITHIN, RIVALS };
+
+/* Could a queue ever outrank another one? @whom selects the queues that are compared. */
+static enum rivals policy_can_outrank(struct gpreempt_policy_node *pn, u64 now_ns, enum whom whom)
+{
+	s32 min = GPREEMPT_PRIORITY_MAX, max = GPREEMPT_PRIORITY_MIN;
+	bool rotates = pn->ops->rotates;
+	u64 mark = ++pn->mark;
+	/* What is dormant has not been active for long. */
+	u32 nr = whom == ACTIVE ? pn->nr : pn->nr + pn->nr_dormant;
+	const struct gpreempt_policy_process *first = NULL;
+	u32 i, processes = 0;
+	enum rivals rivals = NO_RIVALS;
+
+	for (i = 0; i < nr; i++) {
+		const struct gpreempt_policy_queue *q = pn->queues[i];
+		s32 standing = pn->jobs && q->pass.spins ? GPREEMPT_PRIORITY_MIN - 1 : q->standing;
+		struct gpreempt_policy_process *p = q->process;
+
+		if (whom == ACTIVE && !policy_recently_active(q, now_ns))
+			continue;
+		if (whom == UNARMED && p->armed)
+			continue;
+		if (p->level_mark != mark) {
+			p->level_mark = mark;
+			processes++;
+		}
+		min = standing < min ? standing : min;
+		max = standing > max ? standing : max;
+		if (processes > 1 && (min < max || (rotates && max > 0)))
+			return RIVALS;
+		if (pn->nr_entities && gpreempt_share_rivals(pn, first ? first : p, p))
+			return RIVALS;
+		first = p;
+		if (!q->orders)
+			continue;
+		/* The second one that asked for its place, and another one. */
+		if (p->top_mark == mark && (rotates || q->own_rank != p->own_top))
+			rivals = RIVALS_WITHIN;
+		p->top_mark = mark;
+		p->own_top = q->own_rank;
+	}
+	return rivals;
+}
+
+/* Has a queue below the level work on the device, or gets it by the actions chosen? */
+static bool policy_lower_runs(const struct gpreempt_policy_node *pn, const struct level *level,
+			      bool assume)
+{
+	const struct gpreempt_policy_queue *q;
+
+	for (q = pn->busy; q; q = q->pass.next_busy) {
+		if ((!q->preempted || q->action == GPREEMPT_RESUME) && level->valid &&
+		    q->pass.demand[assume] && policy_rank(q) < level->rank)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Does a queue at the level stand still, so that it matters whether a lower one is in its way? It
+ * does not matter for how long: while a lower one may be, policy_forget_stalls() begins anew in
+ * each pass. It matters where a lower one may have waves and would not be taken off anyway, so
+ * rarely.
+ */
+static bool policy_level_stalls(const struct gpreempt_policy_node *pn, const struct level *level)
+{
+	const struct gpreempt_policy_queue *q;
+
+	if (pn->turns_ns)
+		return false;
+	for (q = pn->busy; q; q = q->pass.next_busy)
+		if (q->seen.stalled_ns && level->valid && !q->seen.blocked &&
+		    policy_rank(q) == level->rank)
+			return true;
+	return false;
+}
+
+/*
+ * The queues that a decision is about: those that are dormant have no work, and only go along with
+ * others that are preempted.
+ */
+static u32 policy_nr_concerned(const struct gpreempt_policy_node *pn, const struct level *level)
+{
+	return level->preempts ? pn->nr + pn->nr_dormant : pn->nr;
+}
+
+/* Would this level lead to other actions than those chosen? */
+static bool policy_differs(const struct gpreempt_policy_node *pn, const struct level *level,
+			   u64 now_ns)
+{
+	u32 i, nr = policy_nr_concerned(pn, level);
+
+	for (i = 0; i < nr; i++)
+		if (pn->queues[i]->action != policy_choose(pn, pn->queues[i], level, now_ns))
+			return true;
+	return false;
+}
+
+/**
+ * gpreempt_policy_use() - decide by this policy from now on
+ * @pn: the node, with its queues
+ * @ops: the policy
+ *
+ * The first thing for a new node. Later, what is preempted stays preempted until the next decision
+ * finds that it need not be.
+ */
+void gpreempt_policy_use(struct gpreempt_policy_node *pn, const struct gpreempt_policy_ops *ops)
+{
+	u32 i;
+
+	pn->ops = ops;
+	pn->changed = true;
+	pn->aged_until_ns = 0;
+	for (i = 0; i < pn->nr; i++) {
+		struct gpreempt_policy_queue *q = pn->queues[i];
+
+		q->share = (struct gpreempt_policy_share){ 0 };
+		q->process->share = (struct gpreempt_policy_share){ 0 };
+		if (q->process->job)
+			q->process->job->share = (struct gpreempt_policy_share){ 0 };
+		q->due_ns = 0;
+		q->aged_until_ns = 0;
+	}
+}
+
+/* Ranks that do not move by themselves are good until what they come from changes. */
+static void policy_rank_all(struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	if (pn->changed || pn->ops->rotates)
+		pn->ops->rank(pn, now_ns);
+}
+
+/*
+ * Reliefs are given by the node: a window of relief_ns, and none for max_hold_ns after it, for
+ * however many queues. Processes that starve take turns in it, the one that has waited longest
+ * first: side by side the first could fill the device, and the others would not run.
+ *
+ * When the next turn begins, with @nr processes that wait for one, if one is @under_way or none.
+ */
+static u64 policy_next_turn(const struct gpreempt_policy_node *pn, bool under_way, u32 nr,
+			    u64 now_ns)
+{
+	u64 until_ns = pn->relief_until_ns, next_ns = now_ns;
+
+	if (!until_ns)
+		return 0;
+	/* It may be over by now: one more process has become due. */
+	if (under_way)
+		next_ns = gpreempt_later(
+			now_ns, pn->turn_ns + gpreempt_later((until_ns - pn->turn_ns) / (nr + 1),
+							     policy_least_turn(pn)));
+	if (next_ns + policy_least_turn(pn) <= until_ns)
+		return next_ns;
+	return until_ns + pn->params.max_hold_ns;
+}
+
+/* A job that waits for itself has its turn as one. */
+static bool policy_takes_turn_with(const struct gpreempt_policy_process *a,
+				   const struct gpreempt_policy_process *b)
+{
+	return a == b || (a->job && a->job == b->job);
+}
+
+/* @joined_until_ns: a relief begins for a turn on another node, which ends then; 0: it does not. */
+static void policy_begin_turn(struct gpreempt_policy_node *pn,
+			      const struct gpreempt_policy_process *p, u64 joined_until_ns,
+			      u64 now_ns)
+{
+	u32 i;
+
+	if (now_ns >= pn->relief_until_ns)
+		pn->relief_until_ns =
+			gpreempt_earlier(now_ns + pn->params.relief_ns,
+					 joined_until_ns ? joined_until_ns : GPREEMPT_FOREVER_NS);
+	pn->turn_ns = now_ns;
+	for (i = 0; i < pn->nr; i++) {
+		struct gpreempt_policy_queue *q = pn->queues[i];
+
+		if (policy_takes_turn_with(q->process, p) &&
+		    policy_is_due(q, &pn->params, now_ns)) {
+			q->relief_until_ns = pn->relief_until_ns;
+			q->pass.relieved = true;
+			q->pass.spins = false;
+			pn->nr_relief++;
+		} else if (q->pass.relieved) {
+			q->relief_until_ns = 0;
+			policy_look_at(pn, q, now_ns);
+		}
+	}
+}
+
+/*
+ * May a job have its turn here because it has one on another node? While this node has a relief,
+ * as everyone else. Between two of them once in the time of both, so that what is above keeps all
+ * but twice the time of a relief; from then on the reliefs of both nodes come at the same time.
+ */
+static bool policy_may_join(const struct gpreempt_policy_node *pn, u64 until_ns, u64 now_ns)
+{
+	u64 cycle_ns = pn->params.max_hold_ns + pn->params.relief_ns;
+
+	return now_ns + policy_least_turn(pn) <= until_ns && now_ns >= pn->relief_until_ns &&
+	       (!pn->joined_ns || now_ns - pn->joined_ns >= cycle_ns);
+}
+
+/* Is it the first one seen of its process, or of its job? */
+static bool policy_counts_anew(const struct gpreempt_policy_queue *q, u64 mark)
+{
+	u64 *counted = q->process->job ? &q->process->job->mark : &q->process->level_mark;
+	bool anew = *counted != mark;
+
+	*counted = mark;
+	return anew;
+}
+
+/*
+ * Does this one come before the other one? What has its turn elsewhere at the moment, then what has
+ * waited longest.
+ */
+static bool policy_due_before(const struct gpreempt_policy_queue *q,
+			      const struct gpreempt_policy_queue *other, u64 now_ns)
+{
+	bool joins = policy_joins(q, now_ns);
+
+	if (!other || joins != policy_joins(other, now_ns))
+		return !other || joins;
+	return q->seen.starved_ns < other->seen.starved_ns;
+}
+
+/*
+ * May be called again when more is known of waves: only a turn without work ends before its time.
+ */
+static void policy_share_relief(struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	const struct gpreempt_policy_queue *q, *first = NULL;
+	u64 mark = ++pn->mark, joined_until_ns = 0;
+	bool under_way = false;
+	u32 nr = 0;
+
+	for (q = pn->busy; q; q = q->pass.next_busy) {
+		under_way |= q->pass.relieved;
+		if (!policy_is_due(q, &pn->params, now_ns))
+			continue;
+		nr += policy_counts_anew(q, mark);
+		if (policy_due_before(q, first, now_ns))
+			first = q;
+	}
+	if (!first)
+		return;
+	pn->next_turn_ns = policy_next_turn(pn, under_way, nr, now_ns);
+	if (now_ns < pn->next_turn_ns) {
+		if (!policy_joins(first, now_ns))
+			return;
+		joined_until_ns = first->process->job->relief_until_ns;
+		if (!policy_may_join(pn, joined_until_ns, now_ns))
+			return;
+		pn->joined_ns = now_ns;
+	}
+	policy_begin_turn(pn, first->process, joined_until_ns, now_ns);
+	pn->next_turn_ns = policy_next_turn(pn, true, nr - 1, now_ns);
+}
+
+/* With all the waves that there may be? Then those that could not be found blocked have demand. */
+static bool policy_preempts_anyway(struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	struct level level = policy_find_level(pn, true);
+	struct gpreempt_policy_queue *q;
+
+	policy_find_inversion(pn, &level, now_ns, true);
+	for (q = pn->busy; level.preempts && q; q = q->pass.next_busy)
+		q->pass.demand[0] = true;
+	return level.preempts;
+}
+
+/*
+ * Where only runlists tell: queues below certain work are taken off without being asked about. That
+ * tells as well, and it is what would follow if they have waves.
+ */
+static bool policy_preempts_to_know(struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	struct level sure = policy_find_level(pn, false), level = policy_find_level(pn, true);
+
+	return sure.valid && sure.rank == level.rank && policy_preempts_anyway(pn, now_ns);
+}
+
+/**
+ * struct policy_doubt - what is not known about waves in a pass
+ * @matters: of a queue it is not known whether it has any, and it has no packets
+ * @unknown: that has been so for long
+ * @first: of each such queue nothing has been known before
+ * @preempted: a queue is off the device, or to be taken off on request
+ * @told: a decision of another node may depend on it
+ */
+struct policy_doubt {
+	bool matters;
+	bool unknown;
+	bool first;
+	bool preempted;
+	bool told;
+};
+
+/* Have the counters shown waves, of any queue whatsoever? */
+static bool policy_counters_count(const struct gpreempt_policy_node *pn)
+{
+	return pn->waves_seen || pn->params.waves_counted;
+}
+
+/* It is not known whether the device counts waves, and some queue has launched since a look. */
+static bool policy_unproven(const struct gpreempt_policy_node *pn)
+{
+	u32 i;
+
+	if (policy_counters_count(pn) || !pn->params.waves_known || pn->params.waves_saved)
+		return false;
+	for (i = 0; i < pn->nr; i++) {
+		const struct gpreempt_policy_queue *q = pn->queues[i];
+
+		if (q->seen.used && !q->preempted && !q->seen.waves_ns)
+			return true;
+	}
+	return false;
+}
+
+/* Has the node to look who is due for a relief? */
+static inline bool policy_may_be_due(const struct gpreempt_policy_node *pn,
+				     const struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	return now_ns - q->seen.starved_ns >= pn->params.max_hold_ns ||
+	       (pn->jobs && policy_joins(q, now_ns));
+}
+
+/* Whose turn is it? What is kept off for that has no demand. */
+static noinline void policy_look_at_shares(struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	u32 i;
+
+	if (!gpreempt_share_look(pn, now_ns))
+		return;
+	pn->busy = NULL;
+	for (i = 0; i < pn->nr; i++)
+		if (policy_look_at(pn, pn->queues[i], now_ns) != DEMAND_NONE)
+			policy_make_busy(pn, pn->queues[i]);
+}
+
+/* Looks at each queue, and makes the list of busy ones. */
+static struct policy_doubt policy_look_at_all(struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	struct policy_doubt doubt = { .first = true };
+	u64 hold_ns = pn->params.max_hold_ns;
+	bool starving = false, off = false;
+	u32 i;
+
+	pn->busy = NULL;
+	for (i = 0; i < pn->nr; i++) {
+		struct gpreempt_policy_queue *q = pn->queues[i];
+		enum demand demand = policy_look_at(pn, q, now_ns);
+
+		off |= q->preempted | q->spared | q->set.hold;
+		if (demand == DEMAND_NONE)
+			continue;
+		policy_make_busy(pn, q);
+		if (hold_ns && q->preempted && policy_may_be_due(pn, q, now_ns))
+			starving = true;
+		if (demand != DEMAND_MAYBE)
+			continue;
+		doubt.matters = true;
+		doubt.told |= pn->jobs && q->process->job && q->process->job->asked_elsewhere;
+		doubt.unknown |= !pn->params.waves_saved &&
+				 demand_unknown_for_long(pn, q, now_ns);
+		doubt.first &= demand_first_look(pn, q, now_ns);
+	}
+	doubt.preempted = off;
+	if (pn->nr_entities)
+		policy_look_at_shares(pn, now_ns);
+	pn->starving = starving;
+	if (pn->starving)
+		policy_share_relief(pn, now_ns);
+	return doubt;
+}
+
+/*
+ * Would the decision be another one if what is not known were waves? @sure: the level without them.
+ */
+static bool policy_waves_change(struct gpreempt_policy_node *pn, const struct level *sure,
+				u64 now_ns)
+{
+	struct level level = *sure;
+	bool in_the_way;
+	u32 i;
+
+	policy_mark_processes(pn, &level, false);
+	policy_find_inversion(pn, &level, now_ns, false);
+	pn->nr_chosen = policy_nr_concerned(pn, &level);
+	for (i = 0; i < pn->nr_chosen; i++)
+		pn->queues[i]->action = policy_choose(pn, pn->queues[i], &level, now_ns);
+	in_the_way = policy_lower_runs(pn, &level, false);
+
+	level = policy_find_level(pn, true);
+	policy_find_inversion(pn, &level, now_ns, true);
+	if (policy_differs(pn, &level, now_ns))
+		return true;
+	/* A runlist may change who has the slots: no such side effect only in order to know. */
+	if (!pn->params.waves_saved && pn->params.blocked_ns && policy_level_stalls(pn, &level) &&
+	    in_the_way != policy_lower_runs(pn, &level, true))
+		return true;
+
+	/*
+	 * A queue without waves exempts no other of its process while a lower one with waves still
+	 * is in the way.
+	 */
+	policy_mark_processes(pn, &level, false);
+	policy_find_inversion(pn, &level, now_ns, true);
+	return policy_differs(pn, &level, now_ns);
+}
+
+/* Has what is waited for ended, or begun? If there is no answer in time, it goes without. */
+static inline bool policy_drain_asks(const struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	const struct gpreempt_policy_drain *drain = &pn->drain;
+
+	return drain->at_ns && now_ns - drain->at_ns < drain->next_ns + policy_drain_most(pn);
+}
+
+/*
+ * Would an answer about waves in flight change the decision? Asking takes register reads, so it is
+ * done only then.
+ */
+static bool policy_waves_matter(struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	struct policy_doubt doubt;
+	struct level level, sure;
+
+	if (pn->turns_ns)
+		gpreempt_demand_begin_turns(pn, now_ns);
+	else if (pn->params.waves_saved)
+		gpreempt_demand_block_saved(pn, now_ns);
+	doubt = policy_look_at_all(pn, now_ns);
+	if (policy_drain_asks(pn, now_ns))
+		return true;
+	if (!doubt.matters)
+		return false;
+	policy_rank_all(pn, now_ns);
+	/*
+	 * No answer could change this decision, and a higher queue waits for it. What it takes off
+	 * the device need not be asked about any more.
+	 */
+	if (doubt.first && policy_preempts_anyway(pn, now_ns))
+		return false;
+	if (pn->params.waves_saved && policy_preempts_to_know(pn, now_ns))
+		return false;
+	if ((doubt.told && !pn->params.waves_saved) || pn->share_doubt)
+		return true;
+	if (doubt.unknown && (pn->idle_ns || policy_can_outrank(pn, now_ns, ALL)))
+		return true;
+	/* Alone it is in no other's way. */
+	if (!doubt.preempted && (!pn->busy || !pn->busy->pass.next_busy))
+		return false;
+
+	/*
+	 * Two short cuts. First: a preempted queue would come back either way or neither way,
+	 * unless something else keeps it off.
+	 */
+	sure = policy_find_level(pn, false);
+	level = policy_find_level(pn, true);
+	if (doubt.preempted && (sure.valid != level.valid || sure.rank != level.rank))
+		return true;
+	/*
+	 * Second: none is preempted, and with the most waves and the fewest exemptions none yields:
+	 * so none does with fewer waves.
+	 */
+	policy_mark_processes(pn, &level, false);
+	policy_find_inversion(pn, &level, now_ns, true);
+	if (level.drains)
+		return true;
+	if (!doubt.preempted && !level.inversion &&
+	    !(pn->params.blocked_ns && policy_level_stalls(pn, &level)))
+		return false;
+
+	return policy_waves_change(pn, &sure, now_ns);
+}
+
+/* It acts from now on: what would have been is over. */
+static noinline void policy_end_observing(struct gpreempt_policy_node *pn)
+{
+	u32 i;
+
+	for (i = 0; i < pn->nr + pn->nr_dormant; i++) {
+		pn->queues[i]->spared = false;
+		pn->queues[i]->request = (struct gpreempt_policy_request){ 0 };
+	}
+	pn->observed = false;
+}
+
+/**
+ * gpreempt_policy_needs_waves() - would waves in flight change the decision?
+ * @pn: the node, with its queues sampled
+ * @now_ns: time of the samples
+ *
+ * Reading waves in flight costs register accesses and locks, so it is asked for only when the
+ * decisions under "none" and under "some" differ, when it decides whether a stalled queue waits for
+ * the device, or when it has been unknown for long.
+ *
+ * Return: true if the caller should give gpreempt_demand_counted() for each mapped queue before
+ * it lets decide.
+ */
+bool gpreempt_policy_needs_waves(struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	if (pn->observed && !pn->params.observe)
+		policy_end_observing(pn);
+	pn->asked = policy_waves_matter(pn, now_ns);
+	pn->unproven = policy_unproven(pn);
+	return pn->asked;
+}
+
+/* Do counters that have never shown any waves read 0 for a queue that has started packets? */
+static bool policy_counters_doubtful(const struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	bool doubtful = false;
+	u32 i;
+
+	for (i = 0; i < pn->nr; i++) {
+		const struct gpreempt_policy_queue *q = pn->queues[i];
+
+		if (q->seen.waves_ns != now_ns)
+			continue;
+		if (q->seen.waves)
+			return false;
+		doubtful |= !q->seen.checked && gpreempt_demand_counted_none(pn, q, now_ns);
+	}
+	return doubtful;
+}
+
+/**
+ * gpreempt_policy_needs_runlist() - does only a runlist tell what the decision depends on?
+ * @pn: the node, after gpreempt_policy_needs_waves() said so, and
+ *	gpreempt_demand_counted() if the device can tell
+ * @now_ns: time of the samples
+ *
+ * Counters that have never shown any waves may not count at all; what a runlist saves tells. A
+ * runlist checks them if a queue has started packets, and looks for a millisecond since then have
+ * shown no waves of it. A launch is checked once. So many checks as &gpreempt_policy_node.checks
+ * have been before, and the time to the next one is GPREEMPT_CHECK_NS doubled so often, up to
+ * GPREEMPT_CHECK_MAX_NS: 10 in the first second, and one per second from then on. There is none
+ * once the counters of the node have shown a wave of any queue to any reader.
+ *
+ * Once counters are known not to count, a runlist tells whenever waves matter, but for a minimum
+ * time between two. Meanwhile a queue of unknown state is taken to have waves.
+ *
+ * Return: true if the caller should put the decision off, send a runlist, and give
+ * gpreempt_demand_saw()
+ */
+bool gpreempt_policy_needs_runlist(struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	u64 least_ns = gpreempt_later(GPREEMPT_LAUNCHED_NS, GPREEMPT_RUNLIST_SHARE * pn->pass_ns);
+
+	if (pn->params.observe)
+		return false;
+	if (pn->acted_ns && now_ns - pn->acted_ns < least_ns)
+		return false;
+	if (pn->params.waves_saved)
+		return true;
+	if (policy_counters_count(pn) || now_ns < pn->check_ns ||
+	    !policy_counters_doubtful(pn, now_ns))
+		return false;
+	pn->check_ns =
+		now_ns + gpreempt_earlier(GPREEMPT_CHECK_NS << pn->checks, GPREEMPT_CHECK_MAX_NS);
+	if (pn->checks < GPREEMPT_CHECKS)
+		pn->checks++;
+	return true;
+}
+
+/**
+ * gpreempt_policy_put_off() - there is no decision this time: waves in flight cannot be read now
+ * @pn: the node, as gpreempt_policy_needs_waves() saw it
+ *
+ * What that tried out is taken back while all queues are still there: by the next decision some may
+ * be gone.
+ */
+void gpreempt_policy_put_off(struct gpreempt_policy_node *pn)
+{
+	u32 i;
+
+	for (i = 0; i < pn->nr_chosen; i++)
+		pn->queues[i]->action = GPREEMPT_KEEP;
+	pn->nr_chosen = 0;
+	pn->on_request = false;
+}
+
+/* When it may run beside the level for its age, of a wait since then. */
+static noinline u64 policy_old_enough(const struct gpreempt_policy_node *pn,
+				      const struct gpreempt_policy_queue *q, u64 since_ns,
+				      u64 now_ns)
+{
+	u64 old_ns = since_ns + policy_aging_time(pn, q);
+
+	if (q->missing <= 0 || q->missing >= AGE_MAX)
+		return GPREEMPT_FOREVER_NS;
+	return old_ns > now_ns ? old_ns : policy_aged_from(pn, q, now_ns);
+}
+
+/*
+ * When the longest time is over for which it waits since then, or its next turn in a relief begins.
+ */
+static inline u64 policy_longest_hold(const struct gpreempt_policy_node *pn, u64 since_ns,
+				      u64 now_ns)
+{
+	u64 due_ns = since_ns + pn->params.max_hold_ns;
+
+	if (!pn->params.max_hold_ns)
+		return GPREEMPT_FOREVER_NS;
+	return due_ns > now_ns ? due_ns : pn->next_turn_ns;
+}
+
+/* No time ends that: a hold without bound, or what share.c decides. */
+static bool policy_kept_off_unbounded(const struct gpreempt_policy_queue *q)
+{
+	return q->kept_off && (q->set.hold_unbounded || !(q->kept_off & GPREEMPT_KEPT_HOLD));
+}
+
+/* When a time of this queue ends that may change what becomes of it. */
+static noinline u64 policy_first_deadline(const struct gpreempt_policy_node *pn,
+					  const struct gpreempt_policy_queue *q,
+					  const struct level *level, u64 now_ns)
+{
+	const struct gpreempt_policy_params *params = &pn->params;
+	u64 end_ns = GPREEMPT_FOREVER_NS;
+
+	if (now_ns < q->relief_until_ns)
+		return q->relief_until_ns;
+	if (q->set.hold && now_ns < q->let_go_until_ns)
+		end_ns = q->let_go_until_ns;
+	if (now_ns < q->aged_until_ns)
+		end_ns = gpreempt_earlier(end_ns, q->aged_until_ns);
+	if (demand_expected(q, now_ns))
+		end_ns = gpreempt_earlier(end_ns, q->set.expected_until_ns);
+	if (q->seen.blocked)
+		end_ns = gpreempt_earlier(end_ns, q->seen.try_ns);
+	if (!gpreempt_policy_stays(q)) {
+		u64 since_ns = q->preempted ? q->seen.starved_ns : now_ns;
+		/* Of one that is taken off on request it is known then. */
+		bool waits = q->preempted ? demand_of_preempted(q) :
+					    q->pass.demand[1] || q->set.hold;
+
+		if (waits && !(pn->jobs && policy_relief_is_elsewhere(q)) &&
+		    !policy_kept_off_unbounded(q))
+			end_ns =
+				gpreempt_earlier(end_ns, policy_longest_hold(pn, since_ns, now_ns));
+		if (q->kept_off & GPREEMPT_KEPT_MAXIMUM)
+			end_ns = gpreempt_earlier(end_ns, gpreempt_share_until(pn, q));
+		if (waits && params->aging_ns && pn->ops->ages)
+			end_ns = gpreempt_earlier(end_ns,
+						  policy_old_enough(pn, q, since_ns, now_ns));
+		if (q->preempted && q->missing <= 0 && policy_resume_delayed(pn, q, now_ns))
+			end_ns = gpreempt_earlier(end_ns, policy_resume_from(pn, q, now_ns));
+	} else if (policy_outranked(q) && policy_in_min_run(q, params, level, now_ns)) {
+		end_ns = gpreempt_earlier(end_ns, q->seen.run_ns + params->min_run_ns);
+	} else if (q->verdict == GPREEMPT_VERDICT_DRAINS) {
+		end_ns = gpreempt_earlier(end_ns, pn->drain.until_ns);
+	} else if (q->spared && q->missing <= 0 && policy_resume_delayed(pn, q, now_ns)) {
+		end_ns = gpreempt_earlier(end_ns, policy_resume_from(pn, q, now_ns));
+	}
+	return end_ns;
+}
+
+/* The same of one that stays preempted for its rank: most often it has nothing else to wait for. */
+static inline u64 policy_outranked_deadline(const struct gpreempt_policy_node *pn,
+					    const struct gpreempt_policy_queue *q,
+					    const struct level *level, u64 now_ns)
+{
+	u64 end_ns;
+
+	if (q->set.hold || now_ns < q->relief_until_ns || now_ns < q->set.expected_until_ns)
+		return policy_first_deadline(pn, q, level, now_ns);
+	if (!demand_of_preempted(q) || (pn->jobs && policy_relief_is_elsewhere(q)))
+		return GPREEMPT_FOREVER_NS;
+	end_ns = policy_longest_hold(pn, q->seen.starved_ns, now_ns);
+	if (pn->params.aging_ns && pn->ops->ages)
+		end_ns = gpreempt_earlier(end_ns,
+					  policy_old_enough(pn, q, q->seen.starved_ns, now_ns));
+	return end_ns;
+}
+
+/*
+ * A queue that stands behind a lower one has not had the device: it waits for the scheduler, not
+ * for something else.
+ */
+static void policy_forget_stalls(const struct gpreempt_policy_node *pn, const struct level *level)
+{
+	struct gpreempt_policy_queue *q;
+
+	if (!policy_lower_runs(pn, level, true))
+		return;
+	for (q = pn->busy; q; q = q->pass.next_busy)
+		if (policy_rank(q) == level->rank && !q->seen.blocked)
+			demand_forget_stall(q);
+}
+
+/*
+ * The runlist that carries these actions out takes all waves off and brings those of mapped queues
+ * back.
+ */
+static void policy_mark_restored(struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	struct gpreempt_policy_queue *q;
+
+	pn->acting_ns = now_ns;
+	for (q = pn->busy; q; q = q->pass.next_busy)
+		if (q->pass.demand[q->set.unseen || (pn->asked && q->seen.waves_ns != now_ns)] &&
+		    !demand_expected(q, now_ns) && !q->pass.follows)
+			demand_await_waves(q, now_ns);
+}
+
+/* Does any come back for a reason of its own? */
+static bool policy_resumes_for_work(const struct gpreempt_policy_node *pn)
+{
+	u32 i;
+
+	for (i = 0; i < pn->nr; i++) {
+		const struct gpreempt_policy_queue *q = pn->queues[i];
+
+		if (q->action == GPREEMPT_RESUME && (q->pass.demand[1] || policy_fixed(q)))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Where ranks move by themselves, a preempted queue without work would come and go with them. It
+ * waits for the next runlist that has a better reason. The device is in use meanwhile: while
+ * something is preempted, whether there is a level is never left to assumption.
+ */
+static void policy_drop_idle_resumes(const struct gpreempt_policy_node *pn,
+				     const struct level *level, u64 now_ns,
+				     struct gpreempt_decision *decision)
+{
+	bool dropped = level->valid && !decision->nr_preempt && !policy_resumes_for_work(pn);
+	u32 i;
+
+	for (i = 0; i < pn->nr; i++) {
+		struct gpreempt_policy_queue *q = pn->queues[i];
+
+		if (q->action != GPREEMPT_RESUME)
+			continue;
+		if (dropped)
+			q->action = GPREEMPT_KEEP;
+		else if (q->verdict == GPREEMPT_VERDICT_LEFT_OFF)
+			policy_give_verdict(q, GPREEMPT_VERDICT_NO_DEMAND, now_ns);
+	}
+	if (dropped)
+		decision->nr_resume = 0;
+}
+
+/*
+ * The decision does not concern it: it is idle on the device, and no queue is about to be
+ * preempted.
+ */
+static bool policy_unconcerned(const struct gpreempt_policy_queue *q, const struct level *level)
+{
+	return !q->pass.demand[1] && !policy_is_off(q) && !(q->set.hold | q->kept_off) &&
+	       !level->preempts && !q->pass.relieved && !q->pass.age && !q->seen.blocked;
+}
+
+/* A higher one has work, which it is not old enough to run beside. */
+static inline void policy_note_outranked(struct gpreempt_policy_node *pn,
+					 struct gpreempt_policy_queue *q, const struct level *level,
+					 u64 now_ns)
+{
+	if (q->released) {
+		if (level->rank != GPREEMPT_RANK_RELIEF && !q->pass.spins)
+			gpreempt_demand_learn_gap(&q->gaps, now_ns - q->outranked_ns,
+						  policy_short_gap(pn));
+		q->released = false;
+	}
+	q->outranked_ns = now_ns;
+}
+
+static void policy_note_age(struct gpreempt_policy_queue *q, const struct level *level)
+{
+	s32 aged = q->set.priority + q->pass.age;
+
+	if (aged > q->set.priority)
+		q->effective_priority = aged < level->priority ? aged : level->priority;
+}
+
+/* The action is chosen: what it means for the queue's own state. */
+static void policy_note_action(struct gpreempt_policy_node *pn, struct gpreempt_policy_queue *q,
+			       const struct level *level, u64 now_ns)
+{
+	if (q->missing <= 0) {
+		q->released = true;
+		return;
+	}
+	if (q->missing > q->pass.age) {
+		policy_note_outranked(pn, q, level, now_ns);
+		q->in_the_way = q->set.immovable && !q->preempted && q->pass.demand[1];
+	} else if (q->action == GPREEMPT_RESUME) {
+		/*
+		 * Only its age lets it in: it has the time of a relief, beside the level, and is
+		 * young again.
+		 */
+		if (now_ns >= pn->aged_until_ns)
+			pn->aged_until_ns = now_ns + pn->params.relief_ns;
+		q->aged_until_ns = pn->aged_until_ns;
+	}
+	if (q->pass.age)
+		policy_note_age(q, level);
+}
+
+/*
+ * While contended: as often as asked for, unless that costs too much, or no queue could be in
+ * another's way. Afterwards ever more rarely, as long as a queue works that those now idle could
+ * outrank.
+ */
+static u64 policy_time_to_poll(const struct gpreempt_policy_node *pn, bool contended, u64 now_ns)
+{
+	u64 poll_ns = pn->params.poll_ns, slow_ns = GPREEMPT_FOREVER_NS;
+
+	if (contended)
+		slow_ns = gpreempt_earlier((now_ns - pn->worked_ns) / GPREEMPT_QUIET_SHARE,
+					   GPREEMPT_QUIET_MAX * poll_ns);
+	else if (pn->level_valid)
+		slow_ns = (now_ns - pn->contended_ns + GPREEMPT_CONTENDED_NS) / GPREEMPT_FADE_SHARE;
+	return gpreempt_later(gpreempt_later(poll_ns, pn->cost_ns), slow_ns);
+}
+
+/**
+ * gpreempt_policy_cost() - say what a pass cost the caller: it bounds how often the next ones are
+ * @pn: the node
+ * @look_ns: sampling and deciding
+ * @ask_ns: asking for waves in flight; 0: it did not
+ *
+ * What only one of two passes in a row cost was no cost of its own: something came between.
+ */
+void gpreempt_policy_cost(struct gpreempt_policy_node *pn, u64 look_ns, u64 ask_ns)
+{
+	u64 cost_ns = gpreempt_later(GPREEMPT_LOOK_SHARE * look_ns, GPREEMPT_ASK_SHARE * ask_ns);
+
+	pn->cost_ns = gpreempt_earlier(cost_ns, pn->last_cost_ns);
+	pn->last_cost_ns = cost_ns;
+}
+
+static u64 policy_sleep(u64 ns)
+{
+	return gpreempt_later(ns, GPREEMPT_SLEEP_MIN_NS);
+}
+
+/* @end_ns: the first deadline of a queue. */
+static void policy_time_to_next(const struct gpreempt_policy_node *pn, u64 end_ns, u64 now_ns,
+				struct gpreempt_decision *decision)
+{
+	u64 next_ns = end_ns > now_ns ? end_ns - now_ns : 0;
+
+	next_ns = gpreempt_earlier(next_ns, pn->params.interval_ns);
+	if (pn->saving)
+		next_ns = gpreempt_earlier(next_ns, policy_budget_wait(pn, now_ns));
+	if (pn->drain.at_ns)
+		next_ns = gpreempt_earlier(next_ns, pn->drain.next_ns);
+	if (pn->ops->next_ns)
+		next_ns = gpreempt_earlier(next_ns, pn->ops->next_ns(pn, now_ns));
+	if (pn->nr_entities)
+		next_ns = gpreempt_earlier(next_ns, gpreempt_share_next_ns(pn, now_ns));
+	decision->until_ns = policy_sleep(next_ns);
+	if (pn->params.poll_ns)
+		next_ns = gpreempt_earlier(
+			next_ns, policy_time_to_poll(pn, decision->contended, now_ns));
+	decision->next_ns = policy_sleep(next_ns);
+}
+
+/*
+ * Takes in what was read of waves since needs_waves() looked. If nothing could be read, what is
+ * unknown is taken for waves.
+ */
+static void policy_look_again(struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	u32 i;
+
+	pn->busy = NULL;
+	for (i = 0; i < pn->nr; i++) {
+		struct gpreempt_policy_queue *q = pn->queues[i];
+		bool asked = q->seen.waves_ns == now_ns;
+
+		/*
+		 * Until a runlist has brought back what it took off, standing still says nothing:
+		 * the device may not have come to this queue yet.
+		 */
+		pn->waves_seen |= asked && q->seen.waves && !pn->params.waves_saved;
+		if (asked && pn->waves_seen && !q->seen.blocked && !q->seen.restore_since_ns &&
+		    demand_stall_expired(q, &pn->params, now_ns) && demand_zero_settled(q, now_ns))
+			gpreempt_demand_block(q, &pn->params, now_ns);
+		/*
+		 * What gpreempt_policy_needs_waves() has seen still holds for queues that were not
+		 * asked about.
+		 */
+		if (asked)
+			policy_look_at(pn, q, now_ns);
+		if (q->pass.demand[1])
+			policy_make_busy(pn, q);
+	}
+	if (pn->nr_entities)
+		policy_look_at_shares(pn, now_ns);
+	if (pn->starving)
+		policy_share_relief(pn, now_ns);
+}
+
+/* Is what is done about it what a hold asks for, or its end? */
+static bool policy_on_request(const struct gpreempt_policy_queue *q)
+{
+	return q->action == GPREEMPT_PREEMPT ? policy_kept_off(q) : !q->outranked_ns;
+}
+
+/* Its work begins or ends. Of what ends, what is short counts at once, what is long by and by. */
+static noinline void policy_note_demand(struct gpreempt_policy_queue *q, bool demand, u64 now_ns)
+{
+	u64 work_ns = now_ns - q->work_from_ns;
+
+	q->came = demand;
+	q->had_demand = demand;
+	if (demand) {
+		q->work_from_ns = now_ns;
+		return;
+	}
+	if (q->work_ns && work_ns > q->work_ns)
+		work_ns = q->work_ns + (work_ns - q->work_ns) / GPREEMPT_WORK_FADE_SHARE;
+	q->work_ns = work_ns;
+}
+
+/* What is left of the last decision goes. */
+static inline void policy_begin_choice(struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	bool demand = q->pass.demand[1];
+
+	q->came = false;
+	if (q->had_demand != demand)
+		policy_note_demand(q, demand, now_ns);
+	q->effective_priority = q->set.priority;
+	q->in_the_way = false;
+	q->leads = false;
+	q->action = GPREEMPT_KEEP;
+	q->would = GPREEMPT_KEEP;
+}
+
+/*
+ * Chooses and notes what becomes of each queue; counts into @decision. Returns when the first of
+ * their deadlines is.
+ */
+static u64 policy_choose_all(struct gpreempt_policy_node *pn, const struct level *level, u64 now_ns,
+			     struct gpreempt_decision *decision)
+{
+	u32 nr_preempt = 0, nr_resume = 0, nr_preempted = 0, nr_in_the_way = 0;
+	u32 i, nr = policy_nr_concerned(pn, level);
+	u64 end_ns = GPREEMPT_FOREVER_NS;
+	enum gpreempt_verdict verdict;
+	bool charged = false;
+
+	/* What was tried out on those that are dormant is taken back. */
+	if (nr < pn->nr_chosen)
+		nr = pn->nr_chosen;
+	pn->nr_chosen = 0;
+	for (i = 0; i < nr; i++) {
+		struct gpreempt_policy_queue *q = pn->queues[i];
+
+		policy_begin_choice(q, now_ns);
+		if (policy_unconcerned(q, level)) {
+			q->until_ns = GPREEMPT_FOREVER_NS;
+			policy_give_verdict(q, policy_verdict_of_idle(q), now_ns);
+			continue;
+		}
+		if (q->pass.demand[1])
+			demand_note_active(q, now_ns);
+		q->missing = policy_missing_rank(pn, q, level);
+		if (policy_preempted_for_rank(q) && !pn->params.observe) {
+			policy_give_verdict(q, policy_verdict_of_outranked(pn, q), now_ns);
+			policy_note_outranked(pn, q, level, now_ns);
+			if (q->pass.age)
+				policy_note_age(q, level);
+			nr_preempted++;
+			q->until_ns = policy_outranked_deadline(pn, q, level, now_ns);
+			end_ns = gpreempt_earlier(end_ns, q->until_ns);
+			continue;
+		}
+		verdict = policy_runs_for_rank(q, level, now_ns) ?
+				  GPREEMPT_VERDICT_RUNS :
+				  policy_decide_other(pn, q, level, now_ns);
+		policy_give_verdict(q, verdict, now_ns);
+		policy_note_action(pn, q, level, now_ns);
+		nr_preempt += q->action == GPREEMPT_PREEMPT;
+		nr_resume += q->action == GPREEMPT_RESUME;
+		charged |= q->action != GPREEMPT_KEEP && !policy_on_request(q);
+		/*
+		 * A hold may wait for the end of a relief, or until the driver lets the queue go.
+		 */
+		nr_preempted += q->preempted || (q->set.hold && !q->process->opt_out);
+		nr_in_the_way += q->in_the_way;
+		q->until_ns = policy_first_deadline(pn, q, level, now_ns);
+		end_ns = gpreempt_earlier(end_ns, q->until_ns);
+	}
+	if (level->leader)
+		level->leader->leads = true;
+	pn->on_request = !charged && (nr_preempt || nr_resume);
+	decision->nr_preempt = nr_preempt;
+	decision->nr_resume = nr_resume;
+	decision->nr_preempted = nr_preempted;
+	decision->nr_in_the_way = nr_in_the_way;
+	return end_ns;
+}
+
+/* Does work that would be off the device run beside the level? */
+static bool policy_spared_runs(const struct gpreempt_policy_node *pn)
+{
+	const struct gpreempt_policy_queue *q;
+
+	for (q = pn->busy; q; q = q->pass.next_busy)
+		if (q->spared && q->pass.demand[1])
+			return true;
+	return false;
+}
+
+static void policy_begin_request(struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	q->request = (struct gpreempt_policy_request){
+		.since_ns = now_ns,
+		.rptr = q->seen.rptr,
+		.came = q->came,
+		.ended_ns = q->request.ended_ns,
+	};
+}
+
+/*
+ * Counts what would be done, and for how long work waits that nothing yields to, because the node
+ * only observes. The first packet says so: the device takes it when it has room.
+ */
+static void policy_watch_requests(struct gpreempt_policy_node *pn, const struct level *level,
+				  u64 now_ns, struct gpreempt_decision *decision)
+{
+	u32 i, nr = policy_nr_concerned(pn, level);
+	bool beside = policy_spared_runs(pn);
+
+	for (i = 0; i < nr; i++) {
+		struct gpreempt_policy_queue *q = pn->queues[i];
+		struct gpreempt_policy_request *request = &q->request;
+		bool held_up = beside && !q->spared && policy_makes_level(q, true) &&
+			       policy_rank(q) == level->rank;
+		bool open = request->since_ns > request->ended_ns;
+
+		decision->nr_would_preempt += q->would == GPREEMPT_PREEMPT;
+		decision->nr_would_resume += q->would == GPREEMPT_RESUME;
+		if (open && request->came && !request->waited_ns && q->seen.rptr != request->rptr)
+			request->waited_ns = now_ns - request->since_ns;
+		if (open && !held_up) {
+			request->ended_ns = now_ns;
+			decision->nr_requests++;
+		} else if (!open && held_up) {
+			policy_begin_request(q, now_ns);
+		}
+	}
+}
+
+/* The highest priority of a queue's job, on all nodes; its own, if it has no job. */
+static s32 policy_top_of(const struct gpreempt_policy_queue *q)
+{
+	const struct gpreempt_policy_job *job = q->process->job;
+
+	if (!job)
+		return q->set.priority;
+	return job->top > job->top_elsewhere ? job->top : job->top_elsewhere;
+}
+
+static void policy_begin_to_tell(struct gpreempt_policy_node *pn)
+{
+	struct gpreempt_policy_job *job;
+	u32 i;
+
+	for (job = pn->jobs; job; job = job->next) {
+		job->works = false;
+		job->works_priority = GPREEMPT_PRIORITY_MIN;
+		job->top = GPREEMPT_PRIORITY_MIN;
+		job->out = false;
+		job->turn_until_ns = 0;
+		job->dated = false;
+		job->shut_until_ns = 0;
+		job->due_ns = 0;
+	}
+	for (i = 0; i < pn->nr + pn->nr_dormant; i++) {
+		const struct gpreempt_policy_queue *q = pn->queues[i];
+
+		job = q->process->job;
+		if (!job)
+			continue;
+		if (q->set.priority > job->top)
+			job->top = q->set.priority;
+		job->dated |= pn->ops->dated && (q->set.deadline_ns || q->process->deadline_ns);
+	}
+}
+
+/* What has the highest rank by itself, whatever is in relief. NULL: none with work. */
+static const struct gpreempt_policy_queue *
+policy_first_by_rank(const struct gpreempt_policy_node *pn)
+{
+	const struct gpreempt_policy_queue *q, *first = NULL;
+
+	for (q = pn->busy; q; q = q->pass.next_busy)
+		if (policy_makes_level(q, true) && !q->pass.spins && (!first || q->rank > first->rank))
+			first = q;
+	return first;
+}
+
+/*
+ * Is its job to leave the other nodes as well? Only if it comes after what is first here on all of
+ * them: otherwise two jobs could leave for each other, each on another node, and neither run. That
+ * it is off another node as well makes no difference: it comes back when the last one lets it.
+ *
+ * Where ranks move, the order of the nodes is that order. What it leaves for a node before this one
+ * is that node's word, which those behind this one hear as well.
+ */
+static bool policy_is_out(const struct gpreempt_policy_node *pn,
+			  const struct gpreempt_policy_queue *q,
+			  const struct gpreempt_policy_queue *first)
+{
+	bool rotates = pn->ops->rotates, yields = q->verdict == GPREEMPT_VERDICT_YIELDS;
+
+	yields |= !rotates && q->verdict == GPREEMPT_VERDICT_JOB_YIELDS;
+	return yields && !gpreempt_policy_stays(q) &&
+	       q->pass.demand[1] && !q->pass.idle && first && first->rank > q->rank &&
+	       (rotates || policy_top_of(first) > policy_top_of(q));
+}
+
+/* What the other nodes of each job have to know of this decision. */
+static noinline void policy_tell_jobs(struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	const struct gpreempt_policy_queue *first = policy_first_by_rank(pn);
+	u32 i;
+
+	policy_begin_to_tell(pn);
+	for (i = 0; i < pn->nr; i++) {
+		struct gpreempt_policy_queue *q = pn->queues[i];
+		struct gpreempt_policy_job *job = q->process->job;
+
+		if (!job)
+			continue;
+		if (q->pass.works && !q->pass.spins && gpreempt_policy_stays(q)) {
+			job->works = true;
+			if (q->set.priority > job->works_priority)
+				job->works_priority = q->set.priority;
+		}
+		q->out = (!pn->ops->rotates || pn->ops->credits) && policy_is_out(pn, q, first);
+		job->out |= q->out;
+		if (pn->saving && policy_makes_level(q, true) && policy_rank(q) == pn->level_rank)
+			job->shut_until_ns = now_ns + policy_budget_wait(pn, now_ns);
+		/* What waits here for another node is due there. */
+		if (pn->ops->dated && q->pass.works && q->due_ns > now_ns &&
+		    (!job->due_ns || q->due_ns < job->due_ns))
+			job->due_ns = q->due_ns;
+		if (q->pass.relieved)
+			job->turn_until_ns = gpreempt_later(
+				job->turn_until_ns,
+				gpreempt_earlier(q->relief_until_ns, pn->next_turn_ns));
+	}
+}
+
+/* When what another node said of a job ends. */
+static u64 policy_jobs_deadline(const struct gpreempt_policy_node *pn, u64 end_ns, u64 now_ns)
+{
+	const struct gpreempt_policy_job *job;
+
+	for (job = pn->jobs; job; job = job->next) {
+		const u64 ends_ns[] = { job->wanted_until_ns, job->out_until_ns,
+					job->out_before_until_ns, job->relief_until_ns,
+					job->shut_elsewhere_ns, job->due_elsewhere_until_ns };
+		u32 i;
+
+		for (i = 0; i < 6; i++)
+			if (ends_ns[i] > now_ns)
+				end_ns = gpreempt_earlier(end_ns, ends_ns[i]);
+		/* What is said holds for so long only. */
+		if (job->works || job->out || job->due_ns)
+			end_ns = gpreempt_earlier(end_ns, now_ns + GPREEMPT_JOB_NS / 2);
+	}
+	return end_ns;
+}
+
+/*
+ * This node alone needs no look, if @park. May the monitor sleep for good? Not while others have to
+ * know what a job does here.
+ */
+static bool policy_jobs_park(const struct gpreempt_policy_node *pn, bool park, u64 now_ns)
+{
+	bool all_park = park;
+	struct gpreempt_policy_job *job;
+
+	for (job = pn->jobs; job; job = job->next) {
+		bool works = job->works || now_ns < job->wanted_until_ns;
+
+		job->asks = !park;
+		all_park &= !(job->asked_elsewhere && works);
+	}
+	return all_park;
+}
+
+static noinline void policy_tell_shares(struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	const struct gpreempt_policy_queue *q;
+
+	gpreempt_share_decided(pn, now_ns);
+	for (q = pn->busy; q; q = q->pass.next_busy)
+		if (q->pass.demand[1] && gpreempt_policy_stays(q) && !q->spared)
+			gpreempt_share_runs(pn, q);
+}
+
+/* For which time does a budget make preemptions wait? */
+static void policy_find_wait(struct gpreempt_policy_node *pn, const struct level *level,
+			     u64 now_ns, struct gpreempt_decision *decision)
+{
+	bool waits = level->inversion && !level->preempts;
+	u64 wait_ns = waits ? policy_budget_wait(pn, now_ns) : 0;
+
+	pn->paid_ns = now_ns + wait_ns;
+	if (pn->jobs && waits)
+		pn->paid_ns = gpreempt_later(pn->paid_ns,
+					     policy_level_is_shut(pn, level, true, now_ns));
+	decision->over_budget = wait_ns && !pn->saving;
+	pn->saving = wait_ns;
+}
+
+/**
+ * gpreempt_policy_decide() - who yields, who returns, when to look again
+ * @pn: the node, after gpreempt_policy_needs_waves() of this pass
+ * @now_ns: time of the samples
+ * @decision: result; each queue's action is in the queue
+ */
+void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns,
+			    struct gpreempt_decision *decision)
+{
+	enum rivals rivals;
+	struct level level;
+	u64 end_ns;
+
+	*decision = (struct gpreempt_decision){ 0 };
+
+	if (pn->asked || pn->unproven)
+		policy_look_again(pn, now_ns);
+	policy_rank_all(pn, now_ns);
+	pn->changed = false;
+
+	level = policy_find_level(pn, true);
+	policy_find_inversion(pn, &level, now_ns, true);
+	if (level.drains || pn->drain.begun)
+		policy_note_drain(pn, &level, now_ns, decision);
+	pn->level_valid = level.valid;
+	pn->level_rank = level.rank;
+	if (level.valid)
+		pn->worked_ns = now_ns;
+	decision->nr_relief = pn->nr_relief;
+	pn->nr_relief = 0;
+	decision->level_valid = level.valid;
+	decision->level = level.rank == GPREEMPT_RANK_RELIEF ? GPREEMPT_PRIORITY_RELIEF :
+							       level.priority;
+	decision->inversion = level.inversion;
+	policy_find_wait(pn, &level, now_ns, decision);
+
+	end_ns = policy_choose_all(pn, &level, now_ns, decision);
+	pn->observed = pn->params.observe;
+	if (pn->params.observe)
+		policy_watch_requests(pn, &level, now_ns, decision);
+	else if (pn->ops->rotates && decision->nr_resume)
+		policy_drop_idle_resumes(pn, &level, now_ns, decision);
+	policy_forget_stalls(pn, &level);
+	if (decision->nr_preempt || decision->nr_resume)
+		policy_mark_restored(pn, now_ns);
+	if (pn->ops->decided)
+		pn->ops->decided(pn, now_ns);
+	if (pn->nr_entities)
+		policy_tell_shares(pn, now_ns);
+
+	/* Contended says already that a queue can. */
+	rivals = policy_can_outrank(pn, now_ns, ACTIVE);
+	decision->contended = rivals != NO_RIVALS;
+	decision->rivals = rivals == RIVALS;
+	if (decision->contended)
+		pn->contended_ns = now_ns;
+	decision->park = !decision->nr_preempted && !decision->nr_preempt && !decision->contended &&
+			 !policy_can_outrank(pn, now_ns, ALL);
+	if (pn->jobs) {
+		policy_tell_jobs(pn, now_ns);
+		decision->park = policy_jobs_park(pn, decision->park, now_ns);
+		end_ns = policy_jobs_deadline(pn, end_ns, now_ns);
+	}
+	policy_time_to_next(pn, end_ns, now_ns, decision);
+}
+
+/* It is off the device for idleness alone, and nothing was saved. */
+static bool policy_left_idle(const struct gpreempt_policy_queue *q)
+{
+	return q->set.idle && q->kept_off && q->preempted && !demand_of_preempted(q);
+}
+
+/**
+ * gpreempt_policy_dormant() - does a queue mean nothing to any decision until its pointers move?
+ * @pn: the node
+ * @q: one of its sampled queues, after the decision has been carried out
+ * @now_ns: time of the samples
+ * @until_ns: lowered to the time from which it has to be sampled again, even if they do not move
+ *
+ * That is so when it has had no work for long, is neither preempted nor was, but for idleness, and
+ * has no waves for as long as that is believed. It has to be sampled again as well when anything
+ * changes that the caller sets: its priority, a hold, announced work.
+ *
+ * Return: true if it may follow the sampled ones as one of &gpreempt_policy_node.nr_dormant
+ */
+bool gpreempt_policy_dormant(const struct gpreempt_policy_node *pn, struct gpreempt_policy_queue *q,
+			   u64 now_ns, u64 *until_ns)
+{
+	u64 believed_until_ns = q->seen.waves_ns + demand_believed_for(q);
+	/* A runlist told: without packets it stays so. */
+	bool none_saved = pn->params.waves_saved && q->seen.waves_ns && !q->seen.waves;
+	bool left = policy_left_idle(q);
+
+	/* A queue with packets is active. A queue that comes back with work is not announced. */
+	if (pn->ops->rotates || pn->nr_entities || q->set.unseen ||
+	    (q->seen.driver_off && q->seen.driver_off_with_work) ||
+	    policy_recently_active(q, now_ns) || (!left && (policy_is_off(q) || q->set.hold)) ||
+	    q->pass.demand[1] || q->pass.spins || q->request.since_ns > q->request.ended_ns ||
+	    q->pass.relieved || now_ns < q->relief_until_ns || now_ns < q->aged_until_ns)
+		return false;
+	if (q->seen.used && pn->params.waves_known && !none_saved && !left) {
+		if (pn->params.waves_saved || believed_until_ns <= now_ns)
+			return false;
+		*until_ns = gpreempt_earlier(*until_ns, believed_until_ns);
+	}
+	if (q->verdict == GPREEMPT_VERDICT_NO_DEMAND)
+		policy_give_verdict(q, GPREEMPT_VERDICT_DORMANT, now_ns);
+	return true;
+}
+
+/**
+ * gpreempt_policy_can_outrank() - could a queue outrank another before one of an armed process gets
+ * work?
+ * @pn: the node, after the decision; &gpreempt_policy_process.armed of each process is set
+ *
+ * Return: false if only the caller's being told of new work can lead to another decision than to
+ * leave everything as it is
+ */
+bool gpreempt_policy_can_outrank(struct gpreempt_policy_node *pn)
+{
+	return policy_can_outrank(pn, 0, UNARMED);
+}
+
+/* May its next work lead to another decision while the level of this rank lasts? */
+static bool policy_may_interfere(const struct gpreempt_policy_node *pn,
+				 const struct gpreempt_policy_queue *q, s32 standing)
+{
+	bool at_level = q->process->level_mark == pn->mark;
+
+	if (q->process->armed || q->preempted || q->pass.demand[1])
+		return false;
+	return at_level ? q->orders || q->standing > standing : q->standing != standing;
+}
+
+/**
+ * gpreempt_policy_end_wait() - how long may the end of higher work not be looked for?
+ * @pn: the node, after the decision has been carried out; &gpreempt_policy_process.armed of each
+ *	process is set
+ * @now_ns: now
+ *
+ * Something is off the device until the level ends. How long its queues worked of late says when
+ * that is to be expected.
+ *
+ * Return: a time; 0: it has to be looked for as ever
+ */
+u64 gpreempt_policy_end_wait(struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	u64 from_ns = now_ns + 2 * gpreempt_later(pn->params.poll_ns, pn->cost_ns), end_ns = 0;
+	const struct gpreempt_policy_queue *q;
+	s32 standing = GPREEMPT_PRIORITY_MIN;
+	u32 i;
+
+	/*
+	 * Where ranks move, the end of a turn counts. What a job's other nodes say has no
+	 * beginning.
+	 */
+	if (!pn->level_valid || pn->level_rank == GPREEMPT_RANK_RELIEF || pn->jobs ||
+	    pn->nr_entities || pn->ops->rotates || !pn->params.poll_ns)
+		return 0;
+	pn->mark++;
+	for (q = pn->busy; q; q = q->pass.next_busy) {
+		if (policy_rank(q) != pn->level_rank || !q->pass.demand[1])
+			continue;
+		q->process->level_mark = pn->mark;
+		standing = q->standing > standing ? q->standing : standing;
+		if (q->work_ns)
+			end_ns = gpreempt_later(end_ns, q->work_from_ns + q->work_ns);
+	}
+	if (end_ns <= from_ns)
+		return 0;
+	for (i = 0; i < pn->nr + pn->nr_dormant; i++)
+		if (policy_may_interfere(pn, pn->queues[i], standing))
+			return 0;
+	return gpreempt_earlier((end_ns - now_ns) / 2, GPREEMPT_END_WAIT_MAX_NS);
+}
+
+/**
+ * gpreempt_policy_resume_all() - the decision that switches off
+ * @pn: the node, with all its queues
+ * @decision: result; each queue's action is in the queue
+ */
+void gpreempt_policy_resume_all(const struct gpreempt_policy_node *pn,
+				struct gpreempt_decision *decision)
+{
+	u32 i;
+
+	*decision = (struct gpreempt_decision){ .park = true };
+	for (i = 0; i < pn->nr + pn->nr_dormant; i++) {
+		struct gpreempt_policy_queue *q = pn->queues[i];
+
+		q->action = q->preempted ? GPREEMPT_RESUME : GPREEMPT_KEEP;
+		decision->nr_resume += q->preempted;
+		q->verdict = GPREEMPT_VERDICT_NONE;
+		q->leads = false;
+		q->spared = false;
+		q->request = (struct gpreempt_policy_request){ 0 };
+		/*
+		 * There are no looks from now on: whether a lower one has the device meanwhile will
+		 * not be known.
+		 */
+		demand_forget_stall(q);
+	}
+}
+
+/**
+ * gpreempt_policy_preempted() - confirm that a queue left the device
+ * @q: the queue
+ * @saved_waves: waves were saved, it stopped in the middle of a kernel
+ * @now_ns: when
+ */
+void gpreempt_policy_preempted(struct gpreempt_policy_queue *q, bool saved_waves, u64 now_ns)
+{
+	q->preempted = true;
+	q->saved_waves = saved_waves;
+	q->preempted_at_ns = now_ns;
+	/*
+	 * What is taken off on request comes back when that ends: no higher work was there, so none
+	 * is expected back.
+	 */
+	q->outranked_ns = q->kept_off ? 0 : now_ns;
+	q->relief_until_ns = 0;
+	q->aged_until_ns = 0;
+	q->drain_skip -= !!q->drain_skip;
+	q->drains = false;
+	q->action = GPREEMPT_KEEP;
+	gpreempt_demand_preempted(q, now_ns);
+	gpreempt_account_moved(q, saved_waves, now_ns);
+}
+
+/**
+ * gpreempt_policy_saved() - what a preempted queue had is known now: confirming it could not wait
+ * for that
+ * @q: the queue
+ * @saved_waves: waves were saved, it stopped in the middle of a kernel
+ */
+void gpreempt_policy_saved(struct gpreempt_policy_queue *q, bool saved_waves)
+{
+	q->saved_waves = saved_waves;
+}
+
+/**
+ * gpreempt_policy_resumed() - confirm that a queue may run again
+ * @q: the queue
+ * @now_ns: when
+ */
+void gpreempt_policy_resumed(struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	bool saved_waves = q->saved_waves;
+
+	gpreempt_demand_resumed(q, now_ns);
+	q->preempted = false;
+	q->saved_waves = false;
+	q->action = GPREEMPT_KEEP;
+	gpreempt_account_moved(q, saved_waves, now_ns);
+}
+
+/* One that had to wait for something else says little. */
+static void policy_note_save(struct gpreempt_policy_node *pn, u64 took_ns)
+{
+	if (!pn->save_ns)
+		pn->save_ns = took_ns;
+	took_ns = gpreempt_earlier(took_ns, 2 * pn->save_ns);
+	pn->save_ns += took_ns / GPREEMPT_SAVE_FADE_SHARE - pn->save_ns / GPREEMPT_SAVE_FADE_SHARE;
+}
+
+/**
+ * gpreempt_policy_overhead() - a hardware pass has ended: account it to the overhead budget
+ * @pn: the node
+ * @elapsed_ns: how long it took
+ * @preempted: it took queues off the device
+ * @now_ns: when it was done
+ *
+ * Saving is a part of the pass. Connecting what stays comes after it, and restoring after the next
+ * one.
+ */
+void gpreempt_policy_overhead(struct gpreempt_policy_node *pn, u64 elapsed_ns, bool preempted,
+			      u64 now_ns)
+{
+	/* Flags alone cost the device nothing. */
+	u64 cost_ns = elapsed_ns ? elapsed_ns + pn->connect_ns : 0, overhead_ns;
+
+	if (preempted)
+		cost_ns += policy_restore_cost(pn, elapsed_ns);
+	/*
+	 * A hold is paid for by its queue. Otherwise holds in a loop would make preemptions and
+	 * resumes of others wait.
+	 */
+	overhead_ns = policy_overhead_left(pn, now_ns) + (pn->on_request ? 0 : cost_ns);
+	/* One pass that waited for a device in trouble must not cost minutes of service. */
+	pn->overhead_ns = pn->params.overhead_pct ?
+				  gpreempt_earlier(overhead_ns, GPREEMPT_OVERHEAD_WINDOW_NS) :
+				  0;
+	pn->overhead_at_ns = now_ns;
+
+	if (preempted && elapsed_ns)
+		policy_note_save(pn, elapsed_ns);
+	pn->acted_ns = now_ns;
+	pn->pass_ns =
+		gpreempt_later(elapsed_ns, pn->pass_ns - pn->pass_ns / GPREEMPT_PASS_FADE_SHARE);
+}

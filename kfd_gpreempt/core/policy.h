@@ -1,0 +1,1029 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * policy.h - who runs and who yields: samples in, actions and the next wake-up out
+ *
+ * Pure functions over the structures below: no locks, no clock, no allocation, no kernel headers
+ * beyond types and the ABI's. The same object code runs in amdgpu.ko, in the tests and in
+ * simulations. The caller serialises all calls for one node.
+ *
+ * A pass of the caller:
+ *
+ * 1. gpreempt_demand_driver_off() for each queue that the driver has taken off the device, or had
+ *    and has not any more
+ * 2. gpreempt_demand_sample() for each queue
+ * 3. gpreempt_policy_use() if another policy shall decide from now on, gpreempt_share_use() if
+ *    groups have come, gone or changed
+ * 4. gpreempt_demand_runlist_changed() if the driver may have changed the runlist by itself
+ * 5. if gpreempt_policy_needs_waves(), or if gpreempt_account_due(), either
+ *    gpreempt_demand_counted() for each mapped queue, or for none if they cannot be read: then what
+ *    is unknown has waves. Or gpreempt_policy_put_off(), which ends the pass
+ * 6. if gpreempt_policy_needs_runlist(), gpreempt_policy_put_off() and a runlist, which ends the
+ *    pass
+ * 7. gpreempt_policy_decide(), and gpreempt_policy_cost() with what that took. Then
+ *    gpreempt_account_decided(), and gpreempt_account_look() if waves were read, or if it is due
+ *    and they cannot be read at all
+ * 8. carry out the action of each queue in one hardware pass. Confirm each with
+ *    gpreempt_policy_preempted() or gpreempt_policy_resumed(), then gpreempt_policy_overhead() with
+ *    the time that it took
+ * 9. after each runlist, gpreempt_demand_saw() for each queue that stays mapped, and for each that
+ *    was preempted without waves
+ * 10. gpreempt_policy_dormant() for each queue: what is dormant need not be sampled again until its
+ *     pointers move
+ *
+ * policy.c has the rules that hold for every policy. Which of two queues is the more urgent one is
+ * the business of a struct gpreempt_policy_ops; those that exist are in policies.c.
+ */
+#ifndef GPREEMPT_POLICY_H
+#define GPREEMPT_POLICY_H
+
+#include <linux/types.h>
+
+#include "account/account.h"
+#include "uapi/linux/kfd_gpreempt.h"
+
+/*
+ * What a queue with work counts as while it is in relief: above all others, so that it really runs.
+ */
+#define GPREEMPT_PRIORITY_RELIEF	(GPREEMPT_PRIORITY_MAX + 1)
+/* A verdict from here on keeps a queue off the device. */
+#define GPREEMPT_VERDICT_OFF		GPREEMPT_VERDICT_YIELDS
+
+/* Queues that had work this long ago still make a node contended. */
+#define GPREEMPT_CONTENDED_NS		1000000000ULL
+/* Below this a sleep costs more than the pass that it delays. */
+#define GPREEMPT_SLEEP_MIN_NS		10000ULL
+/*
+ * A contended node is looked at every poll_ns, but no more often than every so many times what a
+ * look costs: 4 % of a core at most, however many queues there are. Waking up comes on top of that,
+ * see Documentation/design.rst.
+ */
+#define GPREEMPT_LOOK_SHARE		24
+/*
+ * The same for asking for waves in flight, whose cost is the time that register reads take. It is
+ * done while the last kernel of a request runs and others wait for its end: to see that late leaves
+ * the device idle, which is worth more than a core.
+ */
+#define GPREEMPT_ASK_SHARE		4
+/*
+ * With no queue busy, the next one to come runs at once; only the one after it could need a
+ * preemption. A quiet node is looked at after this part of the time for which it has been quiet,
+ * and after so many times poll_ns at the latest.
+ */
+#define GPREEMPT_QUIET_SHARE		16
+#define GPREEMPT_QUIET_MAX		10
+/*
+ * When one side has been quiet for so long that the node is not contended any more, its next work
+ * is still seen after this part of its silence: a request after two seconds waits for a millisecond
+ * at most. After ten seconds the interval alone rules.
+ */
+#define GPREEMPT_FADE_SHARE		2000
+/*
+ * While lower work is off the device and no look could find work that outranks the level, the end
+ * of the level is looked for when it is to be expected: after half of what is left of the least
+ * that its queues worked for of late, and after so long at the latest. So much later may those
+ * below come back. A longer work adds this part of the difference to what is remembered.
+ */
+#define GPREEMPT_END_WAIT_MAX_NS	1000000ULL
+#define GPREEMPT_WORK_FADE_SHARE	8
+/*
+ * "No waves" is believed beyond the pass only when it is read again this much later: a runlist
+ * takes waves off and brings them back behind our back, in tens of microseconds for a full device.
+ */
+#define GPREEMPT_WAVES_SETTLE_NS	1000000ULL
+/*
+ * Where counters of waves have been found to lag behind what runs, "no waves" so soon after a
+ * launch says nothing about what was launched. Twice what is thought possible.
+ */
+#define GPREEMPT_WAVES_LAG_NS		200000ULL
+/*
+ * After a runlist a queue that has not shown waves since may still be about to get them back: for
+ * at least so long, and for so many times what the longest of the last passes took, because what
+ * was saved comes back in about the same time. The maximum is for a pass that waited for something
+ * else, and for a queue that waits for a lower one: that is not found out before.
+ */
+#define GPREEMPT_WAVES_RESTORE_NS	500000ULL
+#define GPREEMPT_RESTORE_SHARE		4
+#define GPREEMPT_WAVES_RESTORE_MAX_NS	5000000ULL
+/* How much of the longest pass is forgotten with each one that is shorter. */
+#define GPREEMPT_PASS_FADE_SHARE	8
+/*
+ * Whether an empty ring still has waves does not stay unknown for longer, even while no decision
+ * depends on it.
+ */
+#define GPREEMPT_WAVES_UNKNOWN_NS	100000000ULL
+/*
+ * So long a process has the device before the next one's turn, with more of them than fit on it:
+ * the driver asks for 10 ms in MAP_PROCESS.
+ */
+#define GPREEMPT_TURN_NS		10000000ULL
+
+/*
+ * A blocked queue may have got what it waited for, and wait for slots behind those that were
+ * resumed, which shows nowhere. It gets its level back for once, after so many times what it takes
+ * to find it blocked, and after twice as long each time that it was in vain, up to a second: that
+ * is how long an inversion may last that cannot be seen, and those below lose 1.6 % of their time
+ * at first and a fifth of that in the end.
+ */
+#define GPREEMPT_TRY_SHARE		64
+#define GPREEMPT_TRY_MAX_NS		1000000000ULL
+
+/*
+ * Where waves in flight cannot be read, or have never read as anything but none, a queue with an
+ * empty ring counts as busy for so long after its last launch: long enough for the host's gap
+ * between two kernels and for most kernels, short enough that the end of a request does not cost
+ * others much.
+ */
+#define GPREEMPT_LAUNCHED_NS		2000000ULL
+/*
+ * Where only runlists tell waves in flight, two of them are so many times the longest of the last
+ * passes apart, and GPREEMPT_LAUNCHED_NS: they take an eighth of the device's time at most. That a
+ * queue has waves is believed for this part of the time since its last launch: so much longer may
+ * others wait after its end.
+ */
+#define GPREEMPT_RUNLIST_SHARE		16
+#define GPREEMPT_SAVED_SHARE		4
+/*
+ * A runlist that checks whether the counters count at all follows the first one after so long at
+ * the earliest. This time doubles with each one, so often and up to so long.
+ */
+#define GPREEMPT_CHECK_NS		2000000ULL
+#define GPREEMPT_CHECK_MAX_NS		1000000000ULL
+#define GPREEMPT_CHECKS			9
+
+/*
+ * A queue that was outranked comes back later where those above it had short gaps before: after so
+ * many times the longest of the last gaps. So long does a group keep its turn without work. A gap
+ * is short when switching to and fro would take all of it, and when it is no longer than this. It
+ * takes so many of them to begin with that. A long one halves what they count: three waits in a row
+ * may be in vain.
+ */
+#define GPREEMPT_GAP_MAX_NS		1000000ULL
+#define GPREEMPT_GAP_SHARE		2
+#define GPREEMPT_GAP_FADE_SHARE		8
+#define GPREEMPT_GAPS_LEAST		2
+#define GPREEMPT_GAPS_MOST		8
+/*
+ * A victim is waited for if it has no more packets in its ring than a kernel and the barrier behind
+ * it, or if its kernels have been so much shorter than what it is waited for at most. That is known
+ * from so many launches on. While one is waited for, looks come after a part of that time.
+ */
+#define GPREEMPT_DRAIN_PACKETS		2
+#define GPREEMPT_DRAIN_LAUNCHES		4
+#define GPREEMPT_DRAIN_SHORT_SHARE	2
+#define GPREEMPT_DRAIN_LOOK_SHARE	4
+/*
+ * Waiting for a queue in vain counts so much more than not in vain, up to a bound: 2 to the power
+ * of that, less 1, preemptions later it is waited for again.
+ */
+#define GPREEMPT_DRAIN_MISS		2
+#define GPREEMPT_DRAIN_MISSES_MAX	8
+/*
+ * After a wait in vain for any queue there is none for so many times as long: new queues, of which
+ * nothing is known, cannot have higher work wait all the time.
+ */
+#define GPREEMPT_DRAIN_REST_SHARE	32
+/* How fast the mean of what preemptions take follows them; a longer one counts twice the mean. */
+#define GPREEMPT_SAVE_FADE_SHARE	8
+/*
+ * So long a resume waits at most for the budget to have room for the preemption that may follow:
+ * the device may be idle meanwhile.
+ */
+#define GPREEMPT_RESUME_WAIT_MAX_NS	10000000ULL
+
+/*
+ * The overhead budget is a share of this long: a burst of preemptions within it is not slowed down.
+ */
+#define GPREEMPT_OVERHEAD_WINDOW_NS	100000000ULL
+
+/*
+ * Processes that starve take turns in a relief. Each turn lasts so long at least, and so many times
+ * what the longest of the last passes took: work has to come back and go on, and switching shall
+ * not take more than an eighth of it.
+ */
+#define GPREEMPT_RELIEF_TURN_NS		1000000ULL
+#define GPREEMPT_RELIEF_TURN_SHARE	8
+
+/* Weights of wfq; what a process of normal priority has. */
+#define GPREEMPT_WEIGHT_MIN		1
+#define GPREEMPT_WEIGHT_MAX		10000
+#define GPREEMPT_WEIGHT_NORMAL		100
+
+/* Rank of a queue in relief: above whatever a policy gives. */
+#define GPREEMPT_RANK_RELIEF		((s64)(~0ULL >> 1))
+/* Rank of a queue that only waits for its job on another node: below whatever one gives. */
+#define GPREEMPT_RANK_SPINS		(-GPREEMPT_RANK_RELIEF - 1)
+
+/*
+ * What one node says of a job holds on the others for so long, unless it says so again: no node
+ * waits longer for one that is slow. It says so again when half of the time is over.
+ */
+#define GPREEMPT_JOB_NS			10000000ULL
+
+/*
+ * Shares: so many groups may have one, the root group included. Each has two entities: itself, as
+ * a child of the group above it, and the processes that are directly in it.
+ */
+#define GPREEMPT_GROUPS_MAX		128
+#define GPREEMPT_GROUP_ENTITIES		(2 * GPREEMPT_GROUPS_MAX)
+/* No entity */
+#define GPREEMPT_ENTITY_NONE		0xffff
+/*
+ * A turn lasts slice_ns, and so many times what the longest of the last passes took: switching
+ * shall not take more than a twentieth of it.
+ */
+#define GPREEMPT_SHARE_TURN_SHARE	20
+
+/*
+ * Why a queue is kept off the device other than for its rank: on request, because it is the turn of
+ * another group, because its group has used its maximum
+ */
+#define GPREEMPT_KEPT_HOLD		1
+#define GPREEMPT_KEPT_SHARE		2
+#define GPREEMPT_KEPT_MAXIMUM		4
+
+/* A time that never comes */
+#define GPREEMPT_FOREVER_NS		(~0ULL)
+
+/**
+ * enum gpreempt_action - what a decision asks for
+ * @GPREEMPT_KEEP: leave the queue as it is
+ * @GPREEMPT_PREEMPT: take it off the device
+ * @GPREEMPT_RESUME: give it back to the device
+ *
+ * While a node only observes, &gpreempt_policy_queue.would has the same words for what would be
+ * done.
+ */
+enum gpreempt_action {
+	GPREEMPT_KEEP,
+	GPREEMPT_PREEMPT,
+	GPREEMPT_RESUME,
+};
+
+/**
+ * struct gpreempt_policy_share - what wfq accounts device time to: a process, or a queue with a
+ * weight of its own
+ * @vtime_ns: time on the device with work, times GPREEMPT_WEIGHT_NORMAL, over the weight
+ * @weight: its weight in this pass
+ * @index: its place in this pass, which decides between equal times
+ * @listed: scratch: seen in this pass
+ * @wanted: it had demand at the last decision
+ * @ran: it had demand and the device since the last decision
+ * @turn: it is the one that has the device
+ */
+struct gpreempt_policy_share {
+	u64 vtime_ns;
+	u32 weight;
+	u32 index;
+	bool listed;
+	bool wanted;
+	bool ran;
+	bool turn;
+};
+
+/**
+ * struct gpreempt_policy_gaps - the gaps in work, as far as no switch was worth them
+ * @nr: how many short ones there were of late; a long one halves it
+ * @longest_ns: how long the longest of the last short ones was; it fades
+ */
+struct gpreempt_policy_gaps {
+	u8 nr;
+	u64 longest_ns;
+};
+
+/**
+ * struct gpreempt_policy_entity - what share.c divides device time among: a group of processes, or
+ * the processes that are directly in a group
+ * @used: it exists
+ * @parent: its parent, by place in &gpreempt_policy_node.entities
+ * @weight: its part of what its parent has, against its siblings with work
+ * @min_pct: so much of the device's time it has at least while it has work, in percent
+ * @quota_ns: so long it may have the device in each period; 0: for as long as its share lets it
+ * @period_ns: length of a period
+ *
+ * @wants: of the last look: it has work at the level
+ * @sure: with @wants: that is certain
+ * @full: of the last look: it has used its quota of the period
+ * @wanted: it had work at @level when a decision was last about that
+ * @level: see @wanted
+ * @ran: of the last decision: one of its queues has work and the device, or has its turn
+ * @turn: of the processes that are directly in a group: it is their turn at @turn_level
+ * @turn_level: see @turn
+ * @next: scratch: the next one with @wants, by place
+ * @share: of the last look: its part of the device's time, in 1 / 2^20
+ * @counts: of the last look: its weight, or what its minimum makes of it, in 1 / 256
+ * @vtime_ns: device time that it has had, at a weight of 100, over what it counts
+ * @served_ns: device time that it has had
+ * @turn_ns: how much of that in this turn
+ * @used_ns: how much of that in this period
+ * @period_at_ns: when the period began
+ * @charged_ns: time of the last look that charged it
+ * @idle_at_ns: since when it has been without work in its turn; 0: it has some
+ * @gaps: those in its turns
+ *
+ * The caller provides the storage, zeroed, and writes what is before @wants.
+ */
+struct gpreempt_policy_entity {
+	bool used;
+	u16 parent;
+	u32 weight;
+	u32 min_pct;
+	u64 quota_ns;
+	u64 period_ns;
+
+	bool wants;
+	bool sure;
+	bool full;
+	bool wanted;
+	bool ran;
+	bool turn;
+	u16 next;
+	s32 level;
+	s32 turn_level;
+	u32 share;
+	u32 counts;
+	u64 vtime_ns;
+	u64 served_ns;
+	u64 turn_ns;
+	u64 used_ns;
+	u64 period_at_ns;
+	u64 charged_ns;
+	u64 idle_at_ns;
+	struct gpreempt_policy_gaps gaps;
+};
+
+/**
+ * struct gpreempt_policy_job - a job on one node, as the policy sees it
+ * @next: the next one on the node; NULL: none
+ * @gang: its queues yield to any other work while it is off another node
+ * @top_elsewhere: highest priority of its queues on other nodes
+ * @wanted_until_ns: it works on another node, which holds until then; 0: on none
+ * @wanted_priority: highest priority of its queues that do
+ * @out_until_ns: on another node it is off the device because of its rank, which holds until then
+ * @out_before_until_ns: the same of nodes that come before this one
+ * @begins_relief: of the nodes that it is off this one comes first, or may if it is: this one gives
+ *	it a relief, and the others join
+ * @relief_until_ns: on another node it has its turn in a relief until then
+ * @asked_elsewhere: on another node a decision may depend on whether it works
+ * @shut_elsewhere_ns: until then the overhead budget of another node has no room to preempt for it;
+ *	0: of none
+ * @dated_elsewhere: edf: a process of it has a deadline on another node
+ * @due_elsewhere_ns: edf: when the first of its work on other nodes is due, as long as
+ *	@due_elsewhere_until_ns; 0: none is
+ * @due_elsewhere_until_ns: until when that holds
+ *
+ * @works: of the last decision: a queue of it works on this node, or has the device to begin
+ * @works_priority: the highest priority of those that do
+ * @top: highest priority of its queues on this node
+ * @out: it is off the device because of its rank, and comes after what it yields to on every node
+ * @turn_until_ns: until when it has its turn in a relief of this node; 0: it has none
+ * @asks: see @asked_elsewhere
+ * @shut_until_ns: until then the overhead budget of this node has no room to preempt for it; 0: it
+ *	has, or need not
+ * @dated: edf: a process of it has a deadline on this node
+ * @due_ns: edf: when the first of its work on this node is due; 0: none is
+ * @mark: scratch: it has been counted, as &gpreempt_policy_process.level_mark
+ * @share: wfq: its account, of all its processes
+ *
+ * The caller provides the storage, zeroed, writes what is before @works, and has the other nodes
+ * learn the rest.
+ */
+struct gpreempt_policy_job {
+	struct gpreempt_policy_job *next;
+	bool gang;
+	s32 top_elsewhere;
+	u64 wanted_until_ns;
+	s32 wanted_priority;
+	u64 out_until_ns;
+	u64 out_before_until_ns;
+	bool begins_relief;
+	u64 relief_until_ns;
+	bool asked_elsewhere;
+	bool dated_elsewhere;
+	u64 shut_elsewhere_ns;
+	u64 due_elsewhere_ns;
+	u64 due_elsewhere_until_ns;
+
+	bool works;
+	s32 works_priority;
+	s32 top;
+	bool out;
+	u64 turn_until_ns;
+	bool asks;
+	bool dated;
+	u64 shut_until_ns;
+	u64 due_ns;
+	u64 mark;
+	struct gpreempt_policy_share share;
+};
+
+/**
+ * struct gpreempt_policy_process - a process on one node, as the policy sees it
+ * @job: the job that it belongs to; NULL: none. Set by the caller.
+ * @opt_out: its queues are never taken off the device. Set by the caller.
+ * @weight: wfq: its weight; 0: from the priority of its most urgent queue. Set by the caller.
+ * @deadline_ns: edf: deadline of its queues' work; 0: none. Set by the caller.
+ * @group: the group that it is in, by number; 0: the root. Set by the caller.
+ * @armed: none of its queues has work, and the caller is told when one gets some. Set by
+ *	the caller.
+ *
+ * @expected_met_ns: the last @expected_until_ns of one of its queues whose work has come
+ * @level_mark: scratch: it owns a demanding queue at the level, if this is
+ *	&gpreempt_policy_node.mark
+ * @top_mark: scratch: the same for @own_top
+ * @own_top: scratch: highest own_rank of its ordering queues that demand at the level
+ * @share: wfq: its account
+ *
+ * The caller provides the storage, zeroed, and leaves what is after @armed alone.
+ */
+struct gpreempt_policy_process {
+	struct gpreempt_policy_job *job;
+	bool opt_out;
+	u32 weight;
+	u64 deadline_ns;
+	u16 group;
+	bool armed;
+
+	u64 expected_met_ns;
+	u64 level_mark;
+	u64 top_mark;
+	s64 own_top;
+	struct gpreempt_policy_share share;
+};
+
+/**
+ * struct gpreempt_policy_queue_set - what the caller says of a queue
+ * @priority: logical priority against other processes
+ * @own_priority: logical priority against queues of the same process
+ * @explicit_priority: this priority was asked for, it is not the one that the queue was created
+ *	with
+ * @immovable: the driver does not allow to preempt it now
+ * @unseen: its pointers cannot be read. No queue yields to it but for its relief; below the level
+ *	it yields, unless it is known to have no waves; while preempted it counts as having work. It
+ *	may change at any time.
+ * @hold: its preemption was asked for; it is off the device, but for relief_ns after each
+ *	max_hold_ns, where it has its own rank.
+ * @hold_unbounded: with @hold: at no time
+ * @stopped: with both: because its process is stopped
+ * @idle: with both, and alone: because its process is idle, and the device too small for all
+ * @expected_until_ns: its work was announced: it has demand until then, or until the work came; 0:
+ *	not announced. A new announcement has a new time, and one for several queues of a process
+ *	has the same.
+ * @weight: wfq: a weight of its own; 0: it belongs to its process's share
+ * @deadline_ns: edf: a deadline of its own; 0: its process's
+ *
+ * The caller alone writes it, before a pass.
+ */
+struct gpreempt_policy_queue_set {
+	s32 priority;
+	s32 own_priority;
+	bool explicit_priority;
+	bool immovable;
+	bool unseen;
+	bool hold;
+	bool hold_unbounded;
+	bool stopped;
+	bool idle;
+	u32 weight;
+	u64 deadline_ns;
+	u64 expected_until_ns;
+};
+
+/**
+ * struct gpreempt_policy_queue_seen - what was seen of a queue: has it work?
+ * @showed_none: it had no work in its relief and has not launched since: whatever its
+ *	control stack says, it has no saved waves
+ * @pending: packets (AQL) or dwords (PM4) between rptr and wptr
+ * @rptr: last sampled read pointer
+ * @wptr: last sampled write pointer
+ * @waves: waves in flight at @waves_ns
+ * @waves_ns: when @waves was read; 0: never since @moved_ns
+ * @zero_ns: when @waves was first read as 0 and has been 0 since; 0: it is not 0
+ * @checked: a runlist has saved no waves either since @moved_ns
+ * @in_kernel: it came back with waves, and has launched nothing since
+ * @expected_met_ns: the @expected_until_ns whose work has come
+ * @launched_ns: when @rptr last moved, or saved waves came back; 0: never
+ * @moved_ns: when what was known of its waves became void: @rptr moved, or the queue was
+ *	preempted or resumed
+ * @restore_since_ns: since when its waves may be on their way back, after a runlist took them off
+ *	the device; 0: they have been seen since, or would have been if they still were to come
+ * @stalled_ns: since when @rptr has not moved while the queue had the device and packets;
+ *	0: not stalled
+ * @used: it has had packets; before that it has no waves, without asking
+ * @blocked: stalled for long without waves: waits for something else than the device
+ * @try_ns: while @blocked: when it is given its level back, to see
+ * @tries: how often that was in vain since it last launched or had waves
+ * @driver_off: the driver has taken it off the device, for reasons of its own
+ * @driver_off_with_work: while @driver_off: it may have been in the middle of a kernel, or has had
+ *	packets since
+ * @active_ns: when it last had work; 0: never
+ * @run_ns: when it last got the device, or work while it had the device; 0: never
+ * @counted_ns: since when its launches have been counted: it got the device, or work, or the level
+ *	that waited for it is over
+ * @counted_rptr: its read pointer then
+ * @starved_ns: since when it has been preempted for the present reason (its rank, or a request)
+ *	and had work, while @preempted
+ *
+ * demand.c alone writes it.
+ */
+struct gpreempt_policy_queue_seen {
+	bool showed_none;
+	bool used;
+	bool blocked;
+	bool driver_off;
+	bool driver_off_with_work;
+	bool checked;
+	bool in_kernel;
+	u64 pending;
+	u64 rptr;
+	u64 wptr;
+	u32 waves;
+	u32 tries;
+	u64 waves_ns;
+	u64 zero_ns;
+	u64 expected_met_ns;
+	u64 launched_ns;
+	u64 moved_ns;
+	u64 restore_since_ns;
+	u64 stalled_ns;
+	u64 try_ns;
+	u64 active_ns;
+	u64 run_ns;
+	u64 counted_ns;
+	u64 counted_rptr;
+	u64 starved_ns;
+};
+
+/**
+ * struct gpreempt_policy_queue_pass - what counts for one pass
+ * @next_busy: see &gpreempt_policy_node.busy
+ * @demand: it could use the device now; [0] if waves that are not known are
+ *	none, [1] if they are some
+ * @relieved: it is in relief
+ * @works: it has demand of its own, however little is known of waves
+ * @idle: of a job: it certainly has none of its own
+ * @follows: it has none, or that is not known, and its job works on another node: so it has demand
+ * @spins: its job is off another node: what it does here waits for that, and any other work comes
+ *	before it
+ * @age: what ageing adds to both ranks
+ *
+ * A pass writes all of it for each queue that it looks at, before it reads any; so nothing has to
+ * be zeroed. Dormant queues have no demand and no relief.
+ */
+struct gpreempt_policy_queue_pass {
+	struct gpreempt_policy_queue *next_busy;
+	bool demand[2];
+	bool relieved;
+	bool works;
+	bool idle;
+	bool follows;
+	bool spins;
+	s32 age;
+};
+
+/**
+ * struct gpreempt_policy_request - work of a queue that lower work ran beside, while its node only
+ * observes
+ * @since_ns: since when lower work that would have been taken off has run beside it; 0: there is
+ *	none
+ * @rptr: the read pointer at that time
+ * @came: the queue had no work before: what came had to wait, if for anything, for the device
+ * @waited_ns: with @came: how long until the read pointer moved; 0: it has not
+ * @ended_ns: the last of them ended at this time: what is above is about that one
+ */
+struct gpreempt_policy_request {
+	u64 since_ns;
+	u64 rptr;
+	bool came;
+	u64 waited_ns;
+	u64 ended_ns;
+};
+
+/**
+ * struct gpreempt_policy_queue - a compute queue, as the policy sees it
+ * @process: owner; queues with the same owner belong to the same process
+ * @set: written by the caller
+ * @seen: written by demand.c
+ * @pass: of one pass
+ * @time: what it has used; account.c alone writes it
+ * @preempted: off the device, by gpreempt_policy_preempted()
+ * @saved_waves: it was taken in the middle of a kernel (control stack in use)
+ * @had_demand: it had demand at the last decision
+ * @came: it had not at the one before that
+ * @spared: it would be off the device if its node did not only observe. What is written here of
+ *	@preempted ones holds for it as far as it says so.
+ * @would: result of the last decision of a node that only observes: what would be done
+ * @request: while its node only observes: work of it, beside lower one
+ * @preempted_at_ns: when it was preempted, while @preempted
+ * @work_from_ns: since when it has had demand, while @had_demand
+ * @work_ns: for how long it had demand of late, at the least; 0: not known
+ * @outranked_ns: when it last had to stay off for a higher one, while @preempted or @spared;
+ *	0: it was taken off on request
+ * @gaps: those of the ones above it, between two times for which it was outranked
+ * @released: it has not been outranked since @outranked_ns
+ * @drains: since the level began it was waited for, and not taken off yet
+ * @drains_now: with @drains: it still is, or has ended since the last decision
+ * @drain_misses: how often it was taken off all the same, counted by GPREEMPT_DRAIN_MISS
+ * @drain_skip: so many more preemptions it is not waited for
+ * @drain_rptr: while @drains: its read pointer at the last decision, the lower half
+ * @drain_kernel_ns: while @drains: how long its kernels have been; 0: not known
+ * @relief_until_ns: until when it may not be preempted; 0: no relief
+ * @kept_off: at the last look: why it is kept off other than for its rank, GPREEMPT_KEPT_*;
+ *	0: it is not
+ * @demands: shares: of the last look: the demand that it has, whatever keeps it off
+ * @asked: @hold at the last look
+ * @let_go_until_ns: until when @hold does not count, because it was held on request for
+ *	max_hold_ns; 0: it counts
+ * @aged_until_ns: until when ageing keeps it beside the level; 0: not at all
+ * @in_the_way: result of the last decision: has work on the device and would have to yield
+ *	if it were not @immovable
+ * @effective_priority: priority with ageing, of the last decision
+ * @leads: of the last decision: it stands for the level, that is for the queues that others yield
+ *	to
+ * @out: of the last decision: its job leaves other nodes because it is off this one
+ * @verdict: result of the last decision: why it has the device or does not
+ * @verdict_ns: since when @verdict has been the same
+ * @until_ns: of the last decision: when @verdict ends by itself at the latest; ~0: never. Of
+ *	GPREEMPT_VERDICT_BUDGET see &gpreempt_policy_node.paid_ns.
+ * @action: result of the last decision: what @verdict asks for
+ * @orders: of this pass, by the policy: within its process it was asked to come before or
+ *	after others
+ * @rank: of this pass, by the policy: larger is more urgent; against other processes
+ * @own_rank: of this pass, by the policy: the same against queues of its own process
+ * @standing: of this pass, by the policy: see &gpreempt_policy_ops.rotates
+ * @missing: of the last pass that was about it: what it lacked in rank to run beside the
+ *	level; 0 or less: nothing
+ * @share: wfq: its account, if it has a weight of its own
+ * @due_ns: edf: when the work that it has, or had in this period, is due; 0: never had any
+ * @missed: edf: deadlines that passed while it had work
+ *
+ * All times are in nanoseconds of the caller's clock. The caller provides the storage, zeroed, and
+ * writes @process and @set. The rest belongs to the policy; reading it is fine.
+ */
+struct gpreempt_policy_queue {
+	struct gpreempt_policy_process *process;
+	struct gpreempt_policy_queue_set set;
+	struct gpreempt_policy_queue_seen seen;
+	struct gpreempt_policy_queue_pass pass;
+	struct gpreempt_account time;
+
+	bool preempted;
+	bool saved_waves;
+	bool had_demand;
+	bool came;
+	bool spared;
+	bool in_the_way;
+	bool leads;
+	bool out;
+	u8 kept_off;
+	bool asked;
+	u8 demands;
+	bool released;
+	bool drains;
+	bool drains_now;
+	u8 drain_misses;
+	u8 drain_skip;
+	u32 drain_rptr;
+	u32 drain_kernel_ns;
+	enum gpreempt_verdict verdict;
+	enum gpreempt_action action;
+	enum gpreempt_action would;
+	s32 standing;
+	struct gpreempt_policy_request request;
+	s32 effective_priority;
+	bool orders;
+	u64 preempted_at_ns;
+	u64 work_from_ns;
+	u64 work_ns;
+	u64 outranked_ns;
+	struct gpreempt_policy_gaps gaps;
+	u64 relief_until_ns;
+	u64 let_go_until_ns;
+	u64 aged_until_ns;
+	u64 verdict_ns;
+	u64 until_ns;
+	s64 rank;
+	s64 own_rank;
+	s64 missing;
+	struct gpreempt_policy_share share;
+	u64 due_ns;
+	u64 missed;
+};
+
+/**
+ * struct gpreempt_policy_params - tunables of a pass
+ * @interval_ns: time between passes while nothing is contended
+ * @poll_ns: least time between passes while contended, see policy_time_to_poll(); 0: @interval_ns
+ *	rules alone
+ * @max_hold_ns: a queue with work that has been outranked this long gets relief; after a relief the
+ *	node gives none for that long; 0: never
+ * @relief_ns: length of a relief of the node, in which processes that starve take turns
+ * @blocked_ns: a stall this long makes a queue blocked, once GPREEMPT_WAVES_SETTLE_NS more
+ *	have shown no waves; 0: never
+ * @aging_ns: a preempted queue with work gains a priority step each time this has passed; 0: never
+ * @min_run_ns: a queue that got the device or work is not preempted before; 0: at once
+ * @resume_delay_ns: a preempted queue stays preempted for so long after the last queue that
+ *	outranks it; 0: not at all
+ * @drain_ns: so long at most those above wait for work that is about to end, instead of having it
+ *	taken off the device; 0: never
+ * @slice_ns: wfq: how long a share has the device before another one that is behind gets it
+ * @waves_lag_ns: "no waves" is not believed for so long after a launch; 0: it is at once
+ * @overhead_pct: saving and restoring may take this share of time, in percent; 0: any
+ * @waves_known: the device can tell waves in flight
+ * @waves_saved: its counters do not count, only what runlists save tells
+ * @waves_counted: its counters have shown a wave of any queue
+ * @observe: decide as ever, but take nothing off the device: what would be is @spared. What is
+ *	preempted comes back.
+ */
+struct gpreempt_policy_params {
+	u64 interval_ns;
+	u64 poll_ns;
+	u64 max_hold_ns;
+	u64 relief_ns;
+	u64 blocked_ns;
+	u64 aging_ns;
+	u64 min_run_ns;
+	u64 resume_delay_ns;
+	u64 drain_ns;
+	u64 slice_ns;
+	u64 waves_lag_ns;
+	u32 overhead_pct;
+	bool waves_known;
+	bool waves_saved;
+	bool waves_counted;
+	bool observe;
+};
+
+/**
+ * struct gpreempt_policy_drain - what the level waits for that need not be taken off
+ * @begun: it has, since the level began
+ * @rank: while @begun: of that level
+ * @waited_ns: while @begun: how long it has
+ * @at_ns: of the last decision: it waits since then; 0: it does not
+ * @until_ns: with @at_ns: no longer than until then; ~0: nothing is in its way yet
+ * @next_ns: with @at_ns: time until the next look
+ * @rest_until_ns: it waits for nothing until then, after a wait in vain
+ */
+struct gpreempt_policy_drain {
+	bool begun;
+	s64 rank;
+	u64 waited_ns;
+	u64 at_ns;
+	u64 until_ns;
+	u64 next_ns;
+	u64 rest_until_ns;
+};
+
+struct gpreempt_policy_node;
+
+/**
+ * struct gpreempt_policy_ops - a policy: which queue is the more urgent one
+ * @name: by which it is chosen
+ * @rotates: who comes first changes with time: queues with the same standing above 0 come
+ *	before each other by turns. Otherwise the standing is the order: equals are equal for
+ *	ever, and a node that has only equals needs no passes.
+ * @ages: ranks are priorities, and ageing adds to them
+ * @credits: with @rotates: what is kept off with work comes before the others later, for as long
+ *	as it was. So a job can have its turns on all nodes when it has them on the first one.
+ * @dated: ranks are the times at which work is due
+ * @rank: give every queue its rank, own_rank, orders and standing. demand is known; may be
+ *	called more than once for the same time, with more known of demand. A policy that does
+ *	not rotate is asked only after &gpreempt_policy_node.changed.
+ * @decided: take in a decision: actions are chosen; may be NULL
+ * @next_ns: time until ranks may change their order while nothing else happens, after
+ *	@decided; may be NULL: never
+ */
+struct gpreempt_policy_ops {
+	const char *name;
+	bool rotates;
+	bool ages;
+	bool credits;
+	bool dated;
+	void (*rank)(struct gpreempt_policy_node *pn, u64 now_ns);
+	void (*decided)(struct gpreempt_policy_node *pn, u64 now_ns);
+	u64 (*next_ns)(const struct gpreempt_policy_node *pn, u64 now_ns);
+};
+
+/* All policies; NULL ends the list, the first is the default. */
+extern const struct gpreempt_policy_ops *const gpreempt_policies[];
+
+/**
+ * struct gpreempt_policy_node - a node, as the policy sees it
+ * @queues: all queues, the sampled ones first. Set by the caller before each pass.
+ * @nr: how many are sampled. Set by the caller before each pass.
+ * @nr_dormant: how many follow that are dormant. After a change of the policy, and before
+ *	&gpreempt_policy_ops.rotates ones, none may. Set by the caller before each pass.
+ * @params: tunables. Set by the caller before each pass.
+ * @turns_ns: firmware takes turns, because there are more queues than slots or more processes
+ *	than VMIDs: so long may a queue wait for its turn; 0: it does not. Set by
+ *	gpreempt_demand_turns() in each pass.
+ * @idle_ns: the caller wants to know which queues are idle, if a decision depends on it or not:
+ *	waves are asked for after so long; 0: it does not. Set by the caller before each pass.
+ * @changed: a queue came, or its priority changed. Set by the caller; a decision clears it.
+ * @jobs: that have processes on the node; NULL: none. Set by the caller before each pass.
+ * @entities: shares: among which device time is divided; the first one is the whole device. Set by
+ *	gpreempt_share_use()
+ * @nr_entities: how many places @entities has; 0: nothing has a share
+ * @account: see account.h
+ * @ops: who ranks, by gpreempt_policy_use(); read it freely
+ *
+ * @busy: queues that may have demand (@demand[1]), linked by next_busy: what most rules are about
+ * @nr_chosen: scratch: to how many queues gpreempt_policy_needs_waves() has given an
+ *	action, to see what becomes of it
+ * @asked: waves in flight were asked for in this pass
+ * @checks: runlists that were sent to check whether waves are counted, up to GPREEMPT_CHECKS
+ * @check_ns: when the next one may be sent
+ * @unproven: of this pass: some queue has launched, and it is not known whether the device counts
+ *	waves: they are welcome even if they do not matter
+ * @waves_seen: some queue has had waves when it was asked: the counters count, so that none
+ *	means none
+ * @mark: see &gpreempt_policy_process
+ * @level_valid: of the last decision: some queue has demand
+ * @level_rank: of the last decision: the highest rank with demand
+ * @worked_ns: when some queue last had demand
+ * @contended_ns: when the node was last found contended
+ * @cost_ns: what the last pass cost, as the time until the next one that pays for it
+ * @last_cost_ns: the same, whatever came between
+ * @overhead_ns: time spent saving and restoring that the budget has not yet paid for at
+ *	@overhead_at_ns
+ * @overhead_at_ns: see @overhead_ns
+ * @acting_ns: time of the last decision that had something carried out
+ * @acted_ns: when a hardware pass last ended
+ * @pass_ns: the longest of the last hardware passes, see GPREEMPT_PASS_FADE_SHARE
+ * @save_ns: what hardware passes that preempted took of late, in the mean; 0: there was none
+ * @drain: victims that are waited for
+ * @connect_ns: what firmware takes to connect a queue after a hardware pass, as it says; 0: it does
+ *	not. Set by the caller.
+ * @restore_ns: the same of bringing waves back that were saved
+ * @starving: of this pass: some queue is due for a relief
+ * @relief_until_ns: when the last relief of the node ends or ended; 0: there was none
+ * @joined_ns: when this node last began a relief because another one had; 0: never
+ * @turn_ns: when the last turn in it began
+ * @next_turn_ns: while @starving: when the next one may begin
+ * @nr_relief: queues that were given relief since the last decision
+ * @aged_until_ns: until when the last queues were let in by their age; 0: none was
+ * @saving: the budget makes a preemption wait
+ * @paid_ns: of the last decision: when the budget has room for a preemption, here and on the other
+ *	nodes of the job that it is for
+ * @on_request: of the last decision: all that it has carried out is that holds begin or end
+ * @ranked_ns: wfq: until when device time has been accounted
+ * @vtime_ns: wfq: the least that a share with demand has had; where those begin that come
+ * @shared_ns: shares: until when device time has been charged
+ * @share_level: of the last look: the highest priority with work
+ * @share_first: scratch: the first of the entities with @wants, parents before children
+ * @share_turn: of the last look: whose turn it is at @share_level; GPREEMPT_ENTITY_NONE: nothing
+ *	waits for a turn
+ * @share_waits: of the last look: others wait for theirs
+ * @share_doubt: and it is not known whether those that have it, or wait for it, have work
+ * @observed: the last decision was one of a node that only observes
+ *
+ * The caller provides the storage, zeroed.
+ */
+struct gpreempt_policy_node {
+	struct gpreempt_policy_queue *const *queues;
+	u32 nr;
+	u32 nr_dormant;
+	struct gpreempt_policy_params params;
+	u64 turns_ns;
+	u64 idle_ns;
+	bool changed;
+	struct gpreempt_policy_job *jobs;
+	struct gpreempt_policy_entity *entities;
+	u32 nr_entities;
+	struct gpreempt_account_node account;
+	const struct gpreempt_policy_ops *ops;
+
+	struct gpreempt_policy_queue *busy;
+	u32 nr_chosen;
+	bool asked;
+	u32 checks;
+	u64 check_ns;
+	bool unproven;
+	bool waves_seen;
+	u64 mark;
+	bool level_valid;
+	s64 level_rank;
+	u64 worked_ns;
+	u64 contended_ns;
+	u64 cost_ns;
+	u64 last_cost_ns;
+	u64 overhead_ns;
+	u64 overhead_at_ns;
+	u64 acting_ns;
+	u64 acted_ns;
+	u64 pass_ns;
+	u64 save_ns;
+	struct gpreempt_policy_drain drain;
+	u64 connect_ns;
+	u64 restore_ns;
+	bool starving;
+	u64 relief_until_ns;
+	u64 joined_ns;
+	u64 turn_ns;
+	u64 next_turn_ns;
+	u64 aged_until_ns;
+	u32 nr_relief;
+	bool saving;
+	u64 paid_ns;
+	bool on_request;
+	u64 ranked_ns;
+	u64 vtime_ns;
+	u64 shared_ns;
+	s32 share_level;
+	u16 share_first;
+	u16 share_turn;
+	bool share_waits;
+	bool share_doubt;
+	bool observed;
+};
+
+/**
+ * struct gpreempt_decision - result of a pass
+ * @nr_preempt: queues with GPREEMPT_PREEMPT
+ * @nr_resume: queues with GPREEMPT_RESUME
+ * @nr_preempted: queues that were preempted when it was made, or whose hold was asked for
+ * @nr_in_the_way: queues that would have to yield and cannot: see &gpreempt_policy_queue.in_the_way
+ * @nr_relief: queues that were given relief by this decision
+ * @nr_would_preempt: while the node only observes: queues that would be taken off the device
+ * @nr_would_resume: likewise: queues that would be given back
+ * @nr_requests: likewise: queues whose @request has ended
+ * @over_budget: from this decision on a preemption waits for the overhead budget
+ * @drained: work of a level is done, and what was in its way was waited for, not preempted
+ * @inversion: a lower queue had the device while a higher one had work
+ * @level_valid: some queue has work, @level is set
+ * @level: the highest priority of a queue with work that has the highest rank;
+ *	GPREEMPT_PRIORITY_RELIEF while a queue is in relief
+ * @park: no queue could outrank another, none is preempted: no further pass is needed until
+ *	the set of queues or a priority changes
+ * @contended: a lower and a higher queue have both had work within GPREEMPT_CONTENDED_NS
+ * @rivals: so have two of different processes
+ * @next_ns: time from this pass to the next one, unless @park
+ * @until_ns: the same if no work has to be looked for: the first deadline, and the interval
+ */
+struct gpreempt_decision {
+	u32 nr_preempt;
+	u32 nr_resume;
+	u32 nr_preempted;
+	u32 nr_in_the_way;
+	u32 nr_relief;
+	u32 nr_would_preempt;
+	u32 nr_would_resume;
+	u32 nr_requests;
+	bool over_budget;
+	bool drained;
+	bool inversion;
+	bool level_valid;
+	s32 level;
+	bool park;
+	bool contended;
+	bool rivals;
+	u64 next_ns;
+	u64 until_ns;
+};
+
+void gpreempt_policy_priority(u32 kfd_priority, int nice, bool trusted,
+			      struct gpreempt_policy_queue *q);
+void gpreempt_policy_use(struct gpreempt_policy_node *pn, const struct gpreempt_policy_ops *ops);
+bool gpreempt_policy_needs_waves(struct gpreempt_policy_node *pn, u64 now_ns);
+void gpreempt_policy_put_off(struct gpreempt_policy_node *pn);
+bool gpreempt_policy_needs_runlist(struct gpreempt_policy_node *pn, u64 now_ns);
+void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns,
+			    struct gpreempt_decision *decision);
+void gpreempt_policy_cost(struct gpreempt_policy_node *pn, u64 look_ns, u64 ask_ns);
+bool gpreempt_policy_dormant(const struct gpreempt_policy_node *pn, struct gpreempt_policy_queue *q,
+			   u64 now_ns, u64 *until_ns);
+bool gpreempt_policy_can_outrank(struct gpreempt_policy_node *pn);
+u64 gpreempt_policy_end_wait(struct gpreempt_policy_node *pn, u64 now_ns);
+void gpreempt_policy_resume_all(const struct gpreempt_policy_node *pn,
+				struct gpreempt_decision *decision);
+void gpreempt_policy_preempted(struct gpreempt_policy_queue *q, bool saved_waves, u64 now_ns);
+void gpreempt_policy_saved(struct gpreempt_policy_queue *q, bool saved_waves);
+void gpreempt_policy_resumed(struct gpreempt_policy_queue *q, u64 now_ns);
+void gpreempt_policy_overhead(struct gpreempt_policy_node *pn, u64 elapsed_ns, bool preempted,
+			      u64 now_ns);
+
+/* Does it run, once the actions of the decision have been carried out? */
+static inline bool gpreempt_policy_stays(const struct gpreempt_policy_queue *q)
+{
+	return q->preempted ? q->action == GPREEMPT_RESUME : q->action != GPREEMPT_PREEMPT;
+}
+
+/* Does a queue with this verdict have to yield, even if something keeps it on the device? */
+static inline bool gpreempt_policy_should_yield(enum gpreempt_verdict verdict)
+{
+	switch (verdict) {
+	case GPREEMPT_VERDICT_EXEMPT:
+	case GPREEMPT_VERDICT_OBSTACLE:
+	case GPREEMPT_VERDICT_MIN_RUN:
+	case GPREEMPT_VERDICT_BUDGET:
+	case GPREEMPT_VERDICT_OBSERVED:
+	case GPREEMPT_VERDICT_DRAINS:
+	case GPREEMPT_VERDICT_YIELDS:
+	case GPREEMPT_VERDICT_AGEING:
+	case GPREEMPT_VERDICT_JOB_YIELDS:
+		return true;
+	default:
+		return false;
+	}
+}
+
+#endif /* GPREEMPT_POLICY_H */

@@ -1,0 +1,722 @@
+// SPDX-License-Identifier: MIT
+/*
+ * priority.c - how urgent a queue is, and by which setting
+ *
+ * Settings from outside are kept here for processes and cgroups. From them, the KFD priority and
+ * the nice value the monitor derives what the policy works with.
+ *
+ * A process is remembered by its struct pid, which never belongs to another process later; a cgroup
+ * by its id, likewise. A setting keeps neither alive. A work item drops the settings of those that
+ * are gone within a second or two after a change of another setting: a caller pays for its own
+ * setting alone.
+ */
+#include <linux/cgroup.h>
+#include <linux/cred.h>
+#include <linux/err.h>
+#include <linux/hashtable.h>
+#include <linux/jiffies.h>
+#include <linux/pid.h>
+#include <linux/pid_namespace.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/string.h>
+#include <linux/workqueue.h>
+
+#include "node.h"
+#include "compat/compat.h"
+#include "control/event.h"
+#include "obstacle.h"
+#include "rules/stopped.h"
+
+/**
+ * struct entry - a setting and what it is of
+ * @link: in @table
+ * @pid: the process, referenced; NULL: a cgroup
+ * @cgroup_id: the cgroup
+ * @setting: never changes: a change replaces the entry
+ */
+struct entry {
+	struct hlist_node link;
+	struct pid *pid;
+	u64 cgroup_id;
+	struct gpreempt_setting setting;
+};
+
+/*
+ * What is of those that are gone is looked for so long after a change, so no more often than that.
+ */
+#define DROP_MS		1000
+
+/*
+ * The table is written under both locks, and read under either. A pass takes the spinlock alone,
+ * which is innermost and held while a setting is copied or replaced. Under RCU, changes in a loop
+ * would leave as many entries to soft interrupts, which delay a look for longer than it takes.
+ */
+static DEFINE_HASHTABLE(table, 6);
+static DEFINE_MUTEX(settings_lock);
+static DEFINE_SPINLOCK(settings_spinlock);
+/* Nothing is looked up while nothing is set, which is the common case. */
+static unsigned int nr_entries;
+/* How many of them are inherited */
+static unsigned int nr_inheritable;
+
+static unsigned long priority_key_of(const struct pid *pid, u64 cgroup_id)
+{
+	return pid ? (unsigned long)pid : (unsigned long)cgroup_id;
+}
+
+static struct entry *priority_find(const struct pid *pid, u64 cgroup_id)
+{
+	struct entry *e;
+
+	hash_for_each_possible(table, e, link, priority_key_of(pid, cgroup_id))
+		if (e->pid == pid && e->cgroup_id == cgroup_id)
+			return e;
+	return NULL;
+}
+
+/* NULL: there is none. */
+static void priority_free_entry(struct entry *e)
+{
+	if (e)
+		put_pid(e->pid);
+	kfree(e);
+}
+
+/* Do processes below have any of it? NULL: there is none. */
+static bool priority_is_inheritable(const struct entry *e)
+{
+	return e && (e->setting.inherit || e->setting.job.inherit);
+}
+
+/* One of them takes the place of the other; NULL: of none. */
+static void priority_replace_locked(struct entry *old, struct entry *new)
+{
+	lockdep_assert_held(&settings_lock);
+	spin_lock(&settings_spinlock);
+	if (old)
+		hash_del(&old->link);
+	if (new)
+		hash_add(table, &new->link, priority_key_of(new->pid, new->cgroup_id));
+	WRITE_ONCE(nr_entries, nr_entries + !!new - !!old);
+	WRITE_ONCE(nr_inheritable, nr_inheritable + priority_is_inheritable(new) -
+					   priority_is_inheritable(old));
+	spin_unlock(&settings_spinlock);
+	priority_free_entry(old);
+}
+
+static bool priority_is_gone(const struct entry *e)
+{
+	bool gone;
+
+	if (e->pid) {
+		rcu_read_lock();
+		gone = !pid_task(e->pid, PIDTYPE_TGID);
+		rcu_read_unlock();
+		return gone;
+	}
+	return gpreempt_compat_cgroup_is_gone(e->cgroup_id);
+}
+
+/*
+ * A work item sees all cgroups; the caller that changes a setting may see a namespace of them only.
+ */
+static void priority_drop_gone(struct work_struct *work)
+{
+	struct hlist_node *next;
+	struct entry *e;
+	unsigned int i;
+
+	for (i = 0; i < HASH_SIZE(table); i++) {
+		/* A caller that changes a setting does not wait for all of them. */
+		mutex_lock(&settings_lock);
+		hlist_for_each_entry_safe(e, next, &table[i], link)
+			if (priority_is_gone(e))
+				priority_replace_locked(e, NULL);
+		mutex_unlock(&settings_lock);
+	}
+}
+
+static DECLARE_DELAYED_WORK(drop_work, priority_drop_gone);
+
+static bool priority_says_nothing(const struct gpreempt_setting *s)
+{
+	return !s->has_priority && !s->exempt && !s->weight && !s->deadline_us && !s->job.id &&
+	       s->follow_stop == GPREEMPT_FOLLOW_STOP_NODE;
+}
+
+/**
+ * gpreempt_priority_is_below() - is a process in a cgroup, or in one below it?
+ * @leader: the process's leader
+ * @id: the cgroup's
+ *
+ * Context: a reader of RCU.
+ *
+ * Return: true if it is
+ */
+bool gpreempt_priority_is_below(struct task_struct *leader, u64 id)
+{
+	struct cgroup *cgroup;
+
+	for (cgroup = task_dfl_cgroup(leader); cgroup; cgroup = cgroup_parent(cgroup))
+		if (cgroup_id(cgroup) == id)
+			return true;
+	return false;
+}
+
+static int priority_nudge_concerned(struct gpreempt_node *gn, void *arg)
+{
+	const struct entry *of = arg;
+	struct gpreempt_process *process;
+	struct task_struct *leader;
+	bool concerned = false;
+
+	rcu_read_lock();
+	list_for_each_entry(process, &gn->queues.processes, link) {
+		leader = process->p->lead_thread;
+		concerned = of->pid ? task_tgid(leader) == of->pid :
+				      gpreempt_priority_is_below(leader, of->cgroup_id);
+		if (concerned)
+			break;
+	}
+	rcu_read_unlock();
+	if (concerned)
+		gpreempt_node_nudge(gn);
+	return 0;
+}
+
+/* A change replaces what was there, so that readers see the old or the new. */
+static int priority_change(struct pid *pid, u64 cgroup_id, gpreempt_setting_fn fn, void *arg)
+{
+	const struct entry of = { .pid = pid, .cgroup_id = cgroup_id };
+	struct entry *old, *new;
+	int r;
+
+	new = kzalloc(sizeof(*new), GFP_KERNEL_ACCOUNT);
+	if (!new)
+		return -ENOMEM;
+	mutex_lock(&settings_lock);
+	old = priority_find(pid, cgroup_id);
+	if (old)
+		new->setting = old->setting;
+	new->pid = get_pid(pid);
+	new->cgroup_id = cgroup_id;
+	r = fn(&new->setting, arg);
+	if (r || priority_says_nothing(&new->setting)) {
+		priority_free_entry(new);
+		new = NULL;
+	}
+	if (!r)
+		priority_replace_locked(old, new);
+	mutex_unlock(&settings_lock);
+	schedule_delayed_work(&drop_work, msecs_to_jiffies(DROP_MS));
+	/* Only nodes that it has queues on have anything to do with it. */
+	if (!r)
+		gpreempt_node_find_locked(priority_nudge_concerned, (void *)&of);
+	return r;
+}
+
+/**
+ * gpreempt_priority_change_process() - change what is set for a process
+ * @pid: of its leader
+ * @fn: makes the change, or refuses with an error code
+ * @arg: passed through
+ *
+ * Context: no lock of the scheduler held; may sleep.
+ *
+ * Return: what @fn returned; -ENOMEM
+ */
+int gpreempt_priority_change_process(struct pid *pid, gpreempt_setting_fn fn, void *arg)
+{
+	return priority_change(pid, 0, fn, arg);
+}
+
+/**
+ * gpreempt_priority_change_cgroup() - change what is set for a cgroup
+ * @cgroup_id: its id
+ * @fn: makes the change, or refuses with an error code
+ * @arg: passed through
+ *
+ * Context: no lock of the scheduler held; may sleep.
+ *
+ * Return: what @fn returned; -ENOMEM
+ */
+int gpreempt_priority_change_cgroup(u64 cgroup_id, gpreempt_setting_fn fn, void *arg)
+{
+	return priority_change(NULL, cgroup_id, fn, arg);
+}
+
+/**
+ * gpreempt_priority_change_queue() - change what is set for a queue
+ * @gq: the queue
+ * @fn: makes the change, or refuses with an error code
+ * @arg: passed through
+ *
+ * The monitor sees the whole change or nothing of it.
+ *
+ * Context: gpreempt_lock held.
+ *
+ * Return: what @fn returned
+ */
+int gpreempt_priority_change_queue(struct gpreempt_queue *gq, gpreempt_setting_fn fn, void *arg)
+{
+	struct gpreempt_setting setting = gq->priority.setting;
+	int r;
+
+	lockdep_assert_held(&gpreempt_lock);
+	r = fn(&setting, arg);
+	if (r)
+		return r;
+	spin_lock(&gq->priority.lock);
+	gq->priority.setting = setting;
+	spin_unlock(&gq->priority.lock);
+	gpreempt_node_nudge(gq->gn);
+	return 0;
+}
+
+/*
+ * The process above another; NULL: there is none. A process that another pid namespace has put into
+ * this one (docker exec) is below its init, as those that were born in it. rcu held.
+ */
+static struct task_struct *priority_process_above(struct task_struct *leader)
+{
+	struct task_struct *parent, *reaper;
+	struct pid_namespace *ns;
+
+	/* Of one that has been reaped nothing is up to date. */
+	if (!pid_alive(leader))
+		return NULL;
+	ns = task_active_pid_ns(leader);
+	parent = rcu_dereference(leader->real_parent)->group_leader;
+	/* The first task is its own parent. */
+	if (!ns || parent == leader)
+		return NULL;
+	/* It outlives all others of its namespace. */
+	reaper = READ_ONCE(ns->child_reaper)->group_leader;
+	return leader != reaper && task_active_pid_ns(parent) != ns ? reaper : parent;
+}
+
+/*
+ * The job of one that is further away takes the place of what was found: what the privileged set is
+ * not got around nearer to it.
+ */
+static void priority_inherit_job(struct gpreempt_membership *job,
+				 const struct gpreempt_membership *above)
+{
+	if (above->id && above->inherit && (!job->id || (above->privileged && !job->privileged)))
+		*job = *above;
+}
+
+static void priority_inherit(struct gpreempt_setting *setting, const struct gpreempt_setting *above)
+{
+	/* What the privileged let it inherit bounds what was set by others, nearer and further. */
+	if (!above->inherit || setting->privileged)
+		return;
+	if (!setting->has_priority)
+		setting->priority = above->priority;
+	else if (above->privileged)
+		setting->priority = min(setting->priority, above->priority);
+	setting->has_priority = true;
+	setting->privileged = above->privileged;
+}
+
+/**
+ * gpreempt_priority_inherited() - what a process inherits now
+ * @leader: the process's leader
+ * @setting: receives it; without a priority and a job: nothing
+ *
+ * What the privileged let it inherit bounds what the unprivileged do nearer to it, as with settings
+ * of different ranks.
+ *
+ * The walk is as long as the caller has made it, and holds up other changes of settings alone.
+ *
+ * Context: no lock of the scheduler held; may sleep.
+ */
+void gpreempt_priority_inherited(struct task_struct *leader, struct gpreempt_setting *setting)
+{
+	struct task_struct *task;
+	struct entry *e;
+	struct pid *pid;
+
+	memset(setting, 0, sizeof(*setting));
+	if (!READ_ONCE(nr_inheritable))
+		return;
+	mutex_lock(&settings_lock);
+	rcu_read_lock();
+	for (task = priority_process_above(leader); task; task = priority_process_above(task)) {
+		pid = task_tgid(task);
+		e = pid ? priority_find(pid, 0) : NULL;
+		if (!e)
+			continue;
+		priority_inherit(setting, &e->setting);
+		priority_inherit_job(&setting->job, &e->setting.job);
+	}
+	rcu_read_unlock();
+	mutex_unlock(&settings_lock);
+}
+
+/**
+ * gpreempt_priority_add() - a process has come to a node
+ * @process: the process, which the monitor does not know yet
+ * @inherited: what it inherits
+ *
+ * Context: gpreempt_lock held.
+ */
+void gpreempt_priority_add(struct gpreempt_process *process,
+			   const struct gpreempt_setting *inherited)
+{
+	process->priority.inherited = *inherited;
+}
+
+static void priority_get_cgroup(struct task_struct *leader, struct gpreempt_setting *setting)
+{
+	u8 follow_stop = GPREEMPT_FOLLOW_STOP_NODE;
+	struct cgroup *cgroup;
+	struct entry *e;
+
+	for (cgroup = task_dfl_cgroup(leader); cgroup; cgroup = cgroup_parent(cgroup)) {
+		e = priority_find(NULL, cgroup_id(cgroup));
+		if (!e)
+			continue;
+		if (!setting->has_priority && e->setting.has_priority)
+			*setting = e->setting;
+		follow_stop = follow_stop ?: e->setting.follow_stop;
+	}
+	setting->follow_stop = follow_stop;
+}
+
+/* The job of the nearest cgroup that has one. */
+static void priority_get_cgroup_job(struct task_struct *leader, struct gpreempt_membership *job)
+{
+	struct cgroup *cgroup;
+	struct entry *e;
+
+	for (cgroup = task_dfl_cgroup(leader); cgroup && !job->id; cgroup = cgroup_parent(cgroup)) {
+		e = priority_find(NULL, cgroup_id(cgroup));
+		if (e)
+			*job = e->setting.job;
+	}
+}
+
+/*
+ * One of a higher rank counts, unless the privileged set the other one. What a user set holds for
+ * this user's processes alone: a program with more rights that it starts is in no job of its.
+ */
+static void priority_join(struct gpreempt_membership *job, const struct gpreempt_membership *with,
+			  kuid_t owner)
+{
+	if (!with->id || (!with->privileged && (job->privileged || !uid_eq(with->owner, owner))))
+		return;
+	*job = *with;
+}
+
+/**
+ * gpreempt_priority_membership() - which job a process is in: by its own setting, by what it
+ * inherits, or by its cgroup
+ * @process: the process
+ * @job: receives it; with id 0: none
+ *
+ * Context: any that may be a reader of RCU.
+ *
+ * Return: false if its program has ended: nothing is known any more
+ */
+bool gpreempt_priority_membership(const struct gpreempt_process *process,
+				  struct gpreempt_membership *job)
+{
+	struct task_struct *leader = process->p->lead_thread;
+	struct gpreempt_membership cgroup = { 0 };
+	struct entry *e = NULL;
+	struct pid *pid;
+	kuid_t owner;
+
+	memset(job, 0, sizeof(*job));
+	rcu_read_lock();
+	owner = task_cred_xxx(leader, euid);
+	pid = task_tgid(leader);
+	spin_lock(&settings_spinlock);
+	priority_get_cgroup_job(leader, &cgroup);
+	priority_join(job, &cgroup, owner);
+	priority_join(job, &process->priority.inherited.job, owner);
+	if (pid)
+		e = priority_find(pid, 0);
+	if (e)
+		priority_join(job, &e->setting.job, owner);
+	spin_unlock(&settings_spinlock);
+	rcu_read_unlock();
+	return pid;
+}
+
+/**
+ * gpreempt_priority_overrides() - what is set for a process and for the cgroups above it
+ * @leader: the process's leader
+ * @overrides: receives it
+ *
+ * Context: any that may be a reader of RCU.
+ */
+void gpreempt_priority_overrides(struct task_struct *leader, struct gpreempt_overrides *overrides)
+{
+	struct pid *pid;
+	struct entry *e;
+
+	memset(overrides, 0, sizeof(*overrides));
+	if (!READ_ONCE(nr_entries))
+		return;
+	rcu_read_lock();
+	spin_lock(&settings_spinlock);
+	priority_get_cgroup(leader, &overrides->cgroup);
+	/* NULL once it has been reaped. */
+	pid = task_tgid(leader);
+	e = pid ? priority_find(pid, 0) : NULL;
+	if (e)
+		overrides->process = e->setting;
+	spin_unlock(&settings_spinlock);
+	rcu_read_unlock();
+}
+
+/**
+ * gpreempt_priority_apply() - let what was set from outside take the place of what the program
+ * asked KFD for
+ * @overrides: of the process
+ * @inherited: of processes above it
+ * @queue: of the queue
+ * @cap: what a setting of the unprivileged is worth at most
+ * @priority: against other processes
+ * @own_priority: against queues of the same process
+ * @explicit_priority: the priority of this queue was asked for
+ *
+ * Queue outranks process, process what it inherits, and that the cgroup. A setting of higher rank
+ * does not get around what the privileged set: it can only lower that. The same holds for a nice
+ * value, which its process cannot lower again either.
+ *
+ * Return: where the priority comes from
+ */
+enum gpreempt_source gpreempt_priority_apply(const struct gpreempt_overrides *overrides,
+					     const struct gpreempt_setting *inherited,
+					     const struct gpreempt_setting *queue, s32 cap,
+					     s32 *priority, s32 *own_priority,
+					     bool *explicit_priority)
+{
+	const struct {
+		const struct gpreempt_setting *setting;
+		enum gpreempt_source source;
+	} ranks[] = {
+		{ &overrides->cgroup, GPREEMPT_SOURCE_CGROUP },
+		{ inherited, GPREEMPT_SOURCE_PARENT },
+		{ &overrides->process, GPREEMPT_SOURCE_PROCESS },
+		{ queue, GPREEMPT_SOURCE_QUEUE },
+	};
+	enum gpreempt_source source = GPREEMPT_SOURCE_KFD;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(ranks); i++) {
+		const struct gpreempt_setting *s = ranks[i].setting;
+
+		if (!s->has_priority)
+			continue;
+		*priority = s->privileged ? s->priority : min(s->priority, cap);
+		if (s->privileged)
+			cap = s->priority;
+		source = ranks[i].source;
+	}
+	if (queue->has_priority) {
+		*own_priority = queue->priority;
+		*explicit_priority = true;
+	}
+	return source;
+}
+
+/**
+ * gpreempt_priority_exit() - forget everything
+ *
+ * Context: module exit; settings do not change any more.
+ */
+void gpreempt_priority_exit(void)
+{
+	struct hlist_node *next;
+	struct entry *e;
+	int bucket;
+
+	cancel_delayed_work_sync(&drop_work);
+	mutex_lock(&settings_lock);
+	hash_for_each_safe(table, bucket, next, e, link)
+		priority_replace_locked(e, NULL);
+	mutex_unlock(&settings_lock);
+}
+
+/*
+ * What was set for a process. A context outlives its program in a child that has inherited its
+ * file; what was set for the program by its PID stays in force until the context ends.
+ */
+static void priority_overrides_of(const struct gpreempt_process *process,
+				  struct gpreempt_overrides *overrides)
+{
+	struct task_struct *leader = process->p->lead_thread;
+	bool reaped;
+
+	gpreempt_priority_overrides(leader, overrides);
+	rcu_read_lock();
+	reaped = !task_tgid(leader);
+	rcu_read_unlock();
+	if (reaped)
+		overrides->process = process->priority.overrides.process;
+}
+
+/**
+ * gpreempt_priority_reniced() - has a process changed its nice value or its cgroup since priorities
+ * were derived?
+ * @gn: the node
+ *
+ * Context: gpreempt_lock held.
+ *
+ * Return: true if one has
+ */
+bool gpreempt_priority_reniced(struct gpreempt_node *gn)
+{
+	struct gpreempt_process *process;
+	struct gpreempt_overrides overrides;
+
+	list_for_each_entry(process, &gn->queues.processes, link) {
+		if (READ_ONCE(process->priority.nice) != task_nice(process->p->lead_thread))
+			return true;
+		priority_overrides_of(process, &overrides);
+		/* The monitor may be writing: then it looks right now. */
+		if (data_race(memcmp(&overrides, &process->priority.overrides, sizeof(overrides))))
+			return true;
+	}
+	return false;
+}
+
+/* What is the same for all queues of a process. */
+static void priority_derive_process(struct gpreempt_process *process)
+{
+	struct gpreempt_policy_process *pp = &process->policy;
+	struct gpreempt_overrides overrides;
+
+	WRITE_ONCE(process->priority.nice, task_nice(process->p->lead_thread));
+	priority_overrides_of(process, &overrides);
+	process->priority.overrides = overrides;
+	WRITE_ONCE(process->priority.follow_stop,
+		   overrides.process.follow_stop ?: overrides.cgroup.follow_stop);
+	process->priority.stopped = gpreempt_stopped(process);
+	WRITE_ONCE(pp->opt_out, process->priority.overrides.process.exempt);
+	WRITE_ONCE(pp->weight, process->priority.overrides.process.weight);
+	WRITE_ONCE(pp->deadline_ns,
+		   process->priority.overrides.process.deadline_us * NSEC_PER_USEC);
+}
+
+/**
+ * gpreempt_priority_hold() - derive whether a queue has to be off the device, whatever its rank
+ * @gq: the queue: it is held on request, or its process is stopped, or idle on a crowded device
+ *
+ * Context: the monitor, in the read section of its pass.
+ */
+void gpreempt_priority_hold(struct gpreempt_queue *gq)
+{
+	struct gpreempt_policy_queue_set *set = &gq->policy.set;
+	bool asked = READ_ONCE(gq->hold.any);
+
+	set->stopped = gq->process->priority.stopped;
+	set->idle = gq->process->crowd.idle.off && !asked && !set->stopped;
+	set->hold = asked || set->stopped || set->idle;
+	set->hold_unbounded = READ_ONCE(gq->hold.unbounded) || set->stopped || set->idle;
+}
+
+/* What was set from outside. */
+static bool priority_derive_overrides(const struct gpreempt_process *process,
+				    struct gpreempt_queue *gq, int nice,
+				    struct gpreempt_policy_queue *derived)
+{
+	struct gpreempt_policy_queue *pq = &gq->policy;
+	struct gpreempt_setting setting;
+	bool hinted;
+	s32 before;
+
+	spin_lock(&gq->priority.lock);
+	setting = gq->priority.setting;
+	spin_unlock(&gq->priority.lock);
+	WRITE_ONCE(gq->priority.source,
+		   gpreempt_priority_apply(&process->priority.overrides,
+					   &process->priority.inherited, &setting,
+					   GPREEMPT_PRIORITY_NORMAL - nice, &derived->set.priority,
+					   &derived->set.own_priority,
+					   &derived->set.explicit_priority));
+	before = pq->set.priority;
+	WRITE_ONCE(pq->set.priority, derived->set.priority);
+	pq->set.own_priority = derived->set.own_priority;
+	pq->set.explicit_priority = derived->set.explicit_priority;
+	if (gq->priority.derived && before != pq->set.priority)
+		gpreempt_event(gq->gn, gq, GPREEMPT_EVENT_PRIORITY, before);
+	gq->priority.derived = true;
+	WRITE_ONCE(pq->set.weight, setting.weight);
+	WRITE_ONCE(pq->set.deadline_ns, setting.deadline_us * NSEC_PER_USEC);
+	gpreempt_priority_hold(gq);
+	hinted = pq->set.expected_until_ns != READ_ONCE(gq->expected_until_ns);
+	pq->set.expected_until_ns = READ_ONCE(gq->expected_until_ns);
+	return hinted;
+}
+
+/**
+ * gpreempt_priority_derive() - derive what the policy works with
+ * @gn: the node
+ * @gq: one of its queues
+ * @now_ns: time of the pass, which is the same for all queues of a process
+ *
+ * Context: the monitor, in the read section of its pass.
+ *
+ * Return: GPREEMPT_DERIVED_HINT, GPREEMPT_DERIVED_MQD
+ */
+u32 gpreempt_priority_derive(struct gpreempt_node *gn, struct gpreempt_queue *gq, u64 now_ns)
+{
+	struct gpreempt_process *process = gq->process;
+	/* Others read priorities meanwhile: they see the old one or the new one. */
+	struct gpreempt_policy_queue derived = { 0 };
+	u32 found = 0;
+	int nice;
+
+	if (process->priority.derived_ns != now_ns)
+		priority_derive_process(process);
+	process->priority.derived_ns = now_ns;
+	gn->policy.changed = true;
+	nice = gn->tun.nice ? process->priority.nice : 0;
+	gpreempt_policy_priority(READ_ONCE(gq->priority.kfd), nice,
+				 READ_ONCE(gq->priority.trusted) || gn->tun.trust, &derived);
+	if (priority_derive_overrides(process, gq, nice, &derived))
+		found |= GPREEMPT_DERIVED_HINT;
+	gq->policy.set.immovable = gpreempt_obstacle(gq) != GPREEMPT_NR_SKIPS;
+	/*
+	 * Its queues stay registered until the process is released, which other references may
+	 * delay.
+	 */
+	gq->priority.dead = READ_ONCE(process->pdd->already_dequeued);
+	/* It takes an interruption: not of those that must have none. */
+	if (gn->backend->reprioritizes && !gq->priority.dead && !gq->policy.set.immovable &&
+	    !process->policy.opt_out && gpreempt_mqd_priority_stale(gq))
+		found |= GPREEMPT_DERIVED_MQD;
+	return found;
+}
+
+/**
+ * gpreempt_priority_init_queue() - a queue is about to be registered
+ * @gq: the queue, new
+ *
+ * Context: any.
+ */
+void gpreempt_priority_init_queue(struct gpreempt_queue *gq)
+{
+	spin_lock_init(&gq->priority.lock);
+}
+
+/**
+ * gpreempt_priority_asked() - take in the priority that a program has given to KFD
+ * @gq: its queue
+ * @trusted: the caller had the right to a priority above normal
+ *
+ * Context: p->mutex held, or the queue is being registered.
+ */
+void gpreempt_priority_asked(struct gpreempt_queue *gq, bool trusted)
+{
+	WRITE_ONCE(gq->priority.kfd, READ_ONCE(gq->q->properties.priority));
+	WRITE_ONCE(gq->priority.trusted, trusted);
+}

@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: MIT
+/*
+ * group.c - which processes divide device time, and how
+ *
+ * Weights, minima and maxima are set for cgroups and for jobs, and kept here for all nodes. A group
+ * has a place, which is the same on all nodes. The monitor of a node copies the settings when they
+ * have changed, and finds the group of each process when it derives priorities: the job's, if that
+ * has a share, otherwise that of the nearest cgroup that has one. Above the group of a cgroup is
+ * that of the next cgroup above which has a share, and above a job's is the root group. What
+ * follows is the business of share.c.
+ *
+ * A cgroup is remembered by its id, which never belongs to another one later. A setting does not
+ * keep it alive: a work item drops what was set for cgroups that are gone.
+ */
+#include <linux/cgroup.h>
+#include <linux/jiffies.h>
+#include <linux/mm.h>
+#include <linux/mutex.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+
+#include "core/node.h"
+#include "compat/compat.h"
+#include "group.h"
+#include "share.h"
+
+/* Cgroups that are gone are looked for so often, while any has a share. */
+#define DROP_MS		5000
+#define ROOT		0
+
+/**
+ * struct place - a place for a group
+ * @used: it has one; always, of the root group
+ * @serial: no other group has, in whatever place
+ * @group: the group
+ */
+struct place {
+	bool used;
+	u32 serial;
+	struct gpreempt_group group;
+};
+
+/*
+ * Written under both locks, and read under either. A pass takes the spinlock alone, which is
+ * innermost.
+ */
+static struct place places[GPREEMPT_GROUPS_MAX];
+static DEFINE_MUTEX(groups_lock);
+static DEFINE_SPINLOCK(groups_spinlock);
+/* Up to the last place that is used; 0: no group is set, which is the common case */
+static u32 nr_places;
+static u32 generation;
+static u32 last_serial;
+
+/* 0: there is none. */
+static u32 group_find(u64 cgroup_id, u64 job)
+{
+	u32 i;
+
+	for (i = 1; i < nr_places; i++)
+		if (places[i].used && places[i].group.cgroup_id == cgroup_id &&
+		    places[i].group.job == job)
+			return i;
+	return ROOT;
+}
+
+/* Those that look see the change or nothing of it. */
+static void group_change_locked(u32 at, const struct gpreempt_group *group)
+{
+	struct place *place = &places[at];
+	u32 nr;
+
+	lockdep_assert_held(&groups_lock);
+	spin_lock(&groups_spinlock);
+	if (group && !place->used)
+		place->serial = ++last_serial;
+	place->used = group;
+	if (group)
+		place->group = *group;
+	for (nr = GPREEMPT_GROUPS_MAX; nr > 1 && !places[nr - 1].used;)
+		nr--;
+	/* What the root group has had is counted from when there are others. */
+	if (!nr_places)
+		places[ROOT] = (struct place){ .used = true, .serial = ++last_serial };
+	WRITE_ONCE(nr_places, nr > 1 ? nr : 0);
+	WRITE_ONCE(generation, generation + 1);
+	spin_unlock(&groups_spinlock);
+}
+
+static void group_drop_gone(struct work_struct *work);
+static DECLARE_DELAYED_WORK(drop_work, group_drop_gone);
+
+/* A work item sees all cgroups; the caller that sets something may see a namespace of them only. */
+static void group_drop_gone(struct work_struct *work)
+{
+	bool dropped = false;
+	u32 i, nr;
+
+	mutex_lock(&groups_lock);
+	for (i = 1; i < GPREEMPT_GROUPS_MAX; i++) {
+		if (!places[i].used || !places[i].group.cgroup_id ||
+		    !gpreempt_compat_cgroup_is_gone(places[i].group.cgroup_id))
+			continue;
+		group_change_locked(i, NULL);
+		dropped = true;
+	}
+	nr = nr_places;
+	mutex_unlock(&groups_lock);
+	if (dropped)
+		gpreempt_node_kick_all();
+	if (nr)
+		schedule_delayed_work(&drop_work, msecs_to_jiffies(DROP_MS));
+}
+
+/**
+ * gpreempt_group_set() - give a cgroup or a job a share of device time, or another one
+ * @group: which, and what it has; within its bounds
+ *
+ * Context: no lock of the scheduler held; may sleep.
+ *
+ * Return: 0; -ENOSPC: as many groups as can be have a share
+ */
+int gpreempt_group_set(const struct gpreempt_group *group)
+{
+	int r = 0;
+	u32 at;
+
+	mutex_lock(&groups_lock);
+	at = group_find(group->cgroup_id, group->job);
+	for (at = at ?: 1; at < GPREEMPT_GROUPS_MAX && places[at].used; at++)
+		if (places[at].group.cgroup_id == group->cgroup_id &&
+		    places[at].group.job == group->job)
+			break;
+	if (at < GPREEMPT_GROUPS_MAX)
+		group_change_locked(at, group);
+	else
+		r = -ENOSPC;
+	mutex_unlock(&groups_lock);
+	if (r)
+		return r;
+	gpreempt_node_kick_all();
+	schedule_delayed_work(&drop_work, msecs_to_jiffies(DROP_MS));
+	return 0;
+}
+
+/**
+ * gpreempt_group_clear() - a cgroup or a job has no share of its own any more
+ * @cgroup_id: the cgroup; 0: it is a job
+ * @job: the job; 0: it is a cgroup
+ *
+ * Its processes belong to the group above it from now on.
+ *
+ * Context: no lock of the scheduler held; may sleep.
+ */
+void gpreempt_group_clear(u64 cgroup_id, u64 job)
+{
+	u32 at;
+
+	mutex_lock(&groups_lock);
+	at = group_find(cgroup_id, job);
+	if (at)
+		group_change_locked(at, NULL);
+	mutex_unlock(&groups_lock);
+	if (at)
+		gpreempt_node_kick_all();
+}
+
+/**
+ * gpreempt_group_read() - the groups of a node, the root group first
+ * @gn: the node
+ * @seen: receives them
+ * @max: how many fit
+ *
+ * Context: the node stays.
+ *
+ * Return: how many there are; 0: nothing has a share
+ */
+u32 gpreempt_group_read(const struct gpreempt_node *gn, struct gpreempt_group_seen *seen, u32 max)
+{
+	/* Pairs with the release where they come. */
+	const struct gpreempt_policy_entity *e = smp_load_acquire(&gn->group.entities);
+	u32 numbers[GPREEMPT_GROUPS_MAX] = { 0 };
+	u32 i, nr = 0;
+
+	spin_lock(&groups_spinlock);
+	for (i = 0; e && i < nr_places; i++) {
+		if (!places[i].used)
+			continue;
+		numbers[i] = nr++;
+		if (nr > max)
+			continue;
+		seen[nr - 1].group = places[i].group;
+		seen[nr - 1].parent = gpreempt_policy_read(e[2 * i].parent) / 2;
+		seen[nr - 1].runs = gpreempt_policy_read(e[2 * i].ran);
+		seen[nr - 1].full = gpreempt_policy_read(e[2 * i].full);
+		seen[nr - 1].served_ns = gpreempt_policy_read(e[2 * i].served_ns);
+	}
+	spin_unlock(&groups_spinlock);
+	for (i = 0; i < min(nr, max); i++)
+		seen[i].parent = numbers[seen[i].parent % GPREEMPT_GROUPS_MAX];
+	return nr;
+}
+
+/**
+ * gpreempt_group_make_room() - a node needs memory for groups as soon as there are any
+ * @gn: the node
+ *
+ * Context: the monitor, between two passes; no lock held; may sleep.
+ */
+void gpreempt_group_make_room(struct gpreempt_node *gn)
+{
+	struct gpreempt_policy_entity *entities;
+
+	if (!READ_ONCE(nr_places) || gn->group.entities)
+		return;
+	entities = kvcalloc(GPREEMPT_GROUP_ENTITIES, sizeof(*entities), GFP_KERNEL);
+	if (!entities) {
+		gpreempt_stats_skip(gn, NULL, GPREEMPT_SKIP_NO_MEMORY);
+		return;
+	}
+	/* Pairs with the acquire of those that show them. */
+	smp_store_release(&gn->group.entities, entities);
+}
+
+/* Both of a group's. What they have had stays, if it is the same group. */
+static void group_copy(struct gpreempt_node *gn, u32 at, const struct place *place)
+{
+	struct gpreempt_policy_entity *e = &gn->group.entities[2 * at], *members = e + 1;
+
+	if (gn->group.serials[at] != place->serial) {
+		*e = (struct gpreempt_policy_entity){ 0 };
+		*members = (struct gpreempt_policy_entity){ 0 };
+	}
+	gn->group.serials[at] = place->serial;
+	e->used = place->used;
+	e->weight = at == ROOT ? GPREEMPT_WEIGHT_NORMAL : place->group.weight;
+	e->min_pct = place->group.min_pct;
+	e->quota_ns = place->group.quota_us * NSEC_PER_USEC;
+	e->period_ns = place->group.period_us * NSEC_PER_USEC;
+	members->used = place->used;
+	members->weight = GPREEMPT_WEIGHT_NORMAL;
+	members->parent = 2 * at;
+}
+
+/**
+ * gpreempt_group_take() - take in what was set
+ * @gn: the node
+ *
+ * Context: the monitor, in its pass.
+ *
+ * Return: true if there was something new, so that each process has to be looked at
+ */
+bool gpreempt_group_take(struct gpreempt_node *gn)
+{
+	u32 i;
+
+	if (gn->group.generation == READ_ONCE(generation) || !gn->group.entities)
+		return false;
+	spin_lock(&groups_spinlock);
+	for (i = 0; i < max(nr_places, gn->group.nr); i++)
+		group_copy(gn, i, &places[i]);
+	WRITE_ONCE(gn->group.nr, nr_places);
+	gn->group.generation = generation;
+	spin_unlock(&groups_spinlock);
+	gn->group.taken = true;
+	return true;
+}
+
+/**
+ * gpreempt_group_waits() - has a node no memory for the groups that there are?
+ * @gn: the node
+ *
+ * Context: the monitor.
+ *
+ * Return: true if it has to try again
+ */
+bool gpreempt_group_waits(const struct gpreempt_node *gn)
+{
+	return READ_ONCE(nr_places) && !gn->group.entities;
+}
+
+/*
+ * The group of a process: its job's, or that of the nearest cgroup that has a share. @entities, if
+ * not NULL, learn which groups are above it. rcu and a lock held.
+ */
+static u32 group_of(const struct gpreempt_process *process, struct gpreempt_policy_entity *entities)
+{
+	u64 job = gpreempt_job_privileged_id(process);
+	u32 found = job ? group_find(0, job) : ROOT, group = found, below = found;
+	struct cgroup *cgroup = NULL;
+
+	if (!found)
+		cgroup = task_dfl_cgroup(process->p->lead_thread);
+	for (; cgroup; cgroup = cgroup_parent(cgroup)) {
+		found = group_find(cgroup_id(cgroup), 0);
+		if (!found)
+			continue;
+		if (!group)
+			group = found;
+		else if (entities)
+			entities[2 * below].parent = 2 * found;
+		below = found;
+	}
+	if (entities && below)
+		entities[2 * below].parent = ROOT;
+	return group;
+}
+
+/**
+ * gpreempt_group_derive() - let the policy know the group of a process
+ * @process: the process
+ * @now_ns: time of the pass, which is the same for all its queues
+ *
+ * Context: the monitor, in the read section of its pass, after the job was derived.
+ */
+void gpreempt_group_derive(struct gpreempt_process *process, u64 now_ns)
+{
+	struct gpreempt_node *gn = process->gn;
+	u32 group;
+
+	if (!gn->group.nr) {
+		process->policy.group = ROOT;
+		return;
+	}
+	if (process->group.derived_ns == now_ns)
+		return;
+	process->group.derived_ns = now_ns;
+	rcu_read_lock();
+	spin_lock(&groups_spinlock);
+	group = group_of(process, gn->group.entities);
+	spin_unlock(&groups_spinlock);
+	rcu_read_unlock();
+	/* One that has been set since is taken in by the next pass. */
+	WRITE_ONCE(process->policy.group, group < gn->group.nr ? group : ROOT);
+}
+
+/**
+ * gpreempt_group_use() - let the policy know of groups that were taken in
+ * @gn: the node, its queues sampled
+ *
+ * Context: the monitor, in the read section of its pass.
+ */
+void gpreempt_group_use(struct gpreempt_node *gn)
+{
+	if (!gn->group.taken)
+		return;
+	gn->group.taken = false;
+	gpreempt_share_use(&gn->policy, gn->group.entities, 2 * gn->group.nr);
+}
+
+/**
+ * gpreempt_group_moved() - has a process another group than the monitor knows?
+ * @gn: the node
+ *
+ * Context: gpreempt_lock held.
+ *
+ * Return: true if one has
+ */
+bool gpreempt_group_moved(struct gpreempt_node *gn)
+{
+	struct gpreempt_process *process;
+	bool moved = false;
+
+	lockdep_assert_held(&gpreempt_lock);
+	if (!READ_ONCE(nr_places))
+		return false;
+	rcu_read_lock();
+	spin_lock(&groups_spinlock);
+	list_for_each_entry(process, &gn->queues.processes, link)
+		moved |= group_of(process, NULL) != gpreempt_policy_read(process->policy.group);
+	spin_unlock(&groups_spinlock);
+	rcu_read_unlock();
+	return moved;
+}
+
+/**
+ * gpreempt_group_free_node() - a node is gone
+ * @gn: the node; its monitor has ended
+ *
+ * Context: may sleep.
+ */
+void gpreempt_group_free_node(struct gpreempt_node *gn)
+{
+	kvfree(gn->group.entities);
+}
+
+/**
+ * gpreempt_group_exit() - forget everything
+ *
+ * Context: module exit; settings do not change any more.
+ */
+void gpreempt_group_exit(void)
+{
+	u32 i;
+
+	mutex_lock(&groups_lock);
+	for (i = 1; i < GPREEMPT_GROUPS_MAX; i++)
+		if (places[i].used)
+			group_change_locked(i, NULL);
+	mutex_unlock(&groups_lock);
+	cancel_delayed_work_sync(&drop_work);
+}

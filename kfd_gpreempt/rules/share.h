@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * share.h - device time by weights, minimum and maximum of groups: whose turn is it?
+ *
+ * Pure code: see policy.h for what may be used here.
+ */
+#ifndef GPREEMPT_SHARE_H
+#define GPREEMPT_SHARE_H
+
+#include "core/policy.h"
+
+void gpreempt_share_use(struct gpreempt_policy_node *pn, struct gpreempt_policy_entity *entities,
+			u32 nr_entities);
+bool gpreempt_share_look(struct gpreempt_policy_node *pn, u64 now_ns);
+void gpreempt_share_decided(struct gpreempt_policy_node *pn, u64 now_ns);
+void gpreempt_share_runs(struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q);
+u64 gpreempt_share_next_ns(const struct gpreempt_policy_node *pn, u64 now_ns);
+u64 gpreempt_share_until(const struct gpreempt_policy_node *pn,
+			 const struct gpreempt_policy_queue *q);
+bool gpreempt_share_rivals(const struct gpreempt_policy_node *pn,
+			   const struct gpreempt_policy_process *a,
+			   const struct gpreempt_policy_process *b);
+
+/* Where the processes are that are directly in a group */
+static inline u32 gpreempt_share_members(u32 group)
+{
+	return 2 * group + 1;
+}
+
+#endif /* GPREEMPT_SHARE_H */
