@@ -186,7 +186,7 @@ static u64 backend_back_ns(const struct backend_pass *pass, bool waves)
 {
 	const struct gpreempt_policy_node *policy = &pass->gn->policy;
 
-	return pass->now_ns + policy->connect_ns + (waves ? policy->restore_ns : 0);
+	return pass->now_ns + policy->device.connect_ns + (waves ? policy->device.restore_ns : 0);
 }
 
 static void backend_resumed(struct backend_pass *pass, struct gpreempt_queue *gq)

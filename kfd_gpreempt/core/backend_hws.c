@@ -207,7 +207,7 @@ static bool hws_counts_nothing(struct backend_pass *pass, const struct gpreempt_
  */
 static void hws_saw(struct backend_pass *pass, struct queue *q, struct gpreempt_queue *gq)
 {
-	struct gpreempt_policy_params *params = &pass->gn->policy.params;
+	const struct gpreempt_policy_device *device = &pass->gn->policy.device;
 	struct gpreempt_policy_queue *policy = &gq->policy;
 	bool doubtful = hws_counts_nothing(pass, gq), seen, saved;
 	u64 rptr, wptr, pending;
@@ -224,7 +224,7 @@ static void hws_saw(struct backend_pass *pass, struct queue *q, struct gpreempt_
 	saved = q->properties.is_active && backend_saved_waves(pass->dqm, q);
 	if (saved && doubtful && !pass->gn->waves.saved)
 		gpreempt_waves_uncounted(pass->gn);
-	gpreempt_demand_saw(policy, params, saved, pass->saved_ns);
+	gpreempt_demand_saw(policy, device, saved, pass->saved_ns);
 }
 
 /* The device was asked to save everything, also what stays. A queue that is named leaves alone. */
@@ -266,7 +266,7 @@ static void hws_confirm(struct backend_pass *pass, struct qcm_process_device *qp
 		gpreempt_policy_preempted(&gq->policy, saved, pass->saved_ns);
 		/* It has none when it comes back, either. */
 		if (!saved && !gq->policy.set.unseen)
-			gpreempt_demand_saw(&gq->policy, &pass->gn->policy.params, false,
+			gpreempt_demand_saw(&gq->policy, &pass->gn->policy.device, false,
 					    pass->saved_ns);
 		gpreempt_stats_preempted(gq, pass->saved_ns);
 		/*

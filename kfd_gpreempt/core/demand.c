@@ -176,7 +176,7 @@ void gpreempt_demand_counted(const struct gpreempt_policy_node *pn, struct gpree
 		q->seen.zero_ns = now_ns;
 	gpreempt_demand_set_waves(q, waves, now_ns);
 	if (!waves && !may_hide && !demand_had_its_turn(pn, q) && demand_zero_settled(q, now_ns))
-		q->seen.zero_ns = now_ns - pn->turns_ns;
+		q->seen.zero_ns = now_ns - pn->device.turns_ns;
 }
 
 /**
@@ -313,14 +313,14 @@ void gpreempt_demand_turns(struct gpreempt_policy_node *pn, u64 turns_ns)
 {
 	u32 i;
 
-	for (i = 0; turns_ns > pn->turns_ns && i < pn->nr + pn->nr_dormant; i++) {
+	for (i = 0; turns_ns > pn->device.turns_ns && i < pn->nr + pn->nr_dormant; i++) {
 		struct gpreempt_policy_queue *q = pn->queues[i];
 
 		if (q->seen.zero_ns && !q->seen.restore_since_ns && demand_had_its_turn(pn, q) &&
 		    q->seen.waves_ns - q->seen.zero_ns < turns_ns)
 			q->seen.zero_ns = q->seen.waves_ns - turns_ns;
 	}
-	pn->turns_ns = turns_ns;
+	pn->device.turns_ns = turns_ns;
 }
 
 /**
@@ -359,7 +359,7 @@ void gpreempt_demand_block_saved(const struct gpreempt_policy_node *pn, u64 now_
 		struct gpreempt_policy_queue *q = pn->queues[i];
 
 		if (!q->seen.blocked && !q->seen.waves && q->seen.waves_ns > q->seen.stalled_ns &&
-		    demand_stall_expired(q, &pn->params, q->seen.waves_ns))
+		    demand_stall_expired(pn, q, q->seen.waves_ns))
 			gpreempt_demand_block(q, &pn->params, now_ns);
 	}
 }
@@ -389,7 +389,7 @@ bool gpreempt_demand_counted_none(const struct gpreempt_policy_node *pn,
 /**
  * gpreempt_demand_saw() - take in what a runlist saved of a queue
  * @q: the queue, whose pointers are still those of its last sample
- * @params: of its node
+ * @device: that of its node
  * @saved_waves: waves were saved
  * @now_ns: when
  *
@@ -397,13 +397,13 @@ bool gpreempt_demand_counted_none(const struct gpreempt_policy_node *pn,
  * as well. Only a launch may still be on its way.
  */
 void gpreempt_demand_saw(struct gpreempt_policy_queue *q,
-			 const struct gpreempt_policy_params *params, bool saved_waves, u64 now_ns)
+			 const struct gpreempt_policy_device *device, bool saved_waves, u64 now_ns)
 {
 	bool launching = !saved_waves && q->seen.launched_ns &&
 			 now_ns - q->seen.launched_ns < GPREEMPT_WAVES_LAG_NS;
 
 	q->seen.checked |= !saved_waves && !launching;
-	if (params->waves_saved && !launching)
+	if (device->waves_saved && !launching)
 		gpreempt_demand_set_waves(q, saved_waves, now_ns);
 }
 

@@ -34,7 +34,7 @@ void gpreempt_demand_turns(struct gpreempt_policy_node *pn, u64 turns_ns);
 bool gpreempt_demand_counted_none(const struct gpreempt_policy_node *pn,
 				  const struct gpreempt_policy_queue *q, u64 now_ns);
 void gpreempt_demand_saw(struct gpreempt_policy_queue *q,
-			 const struct gpreempt_policy_params *params, bool saved_waves, u64 now_ns);
+			 const struct gpreempt_policy_device *device, bool saved_waves, u64 now_ns);
 void gpreempt_demand_preempted(struct gpreempt_policy_queue *q, u64 now_ns);
 void gpreempt_demand_resumed(struct gpreempt_policy_queue *q, u64 now_ns);
 void gpreempt_demand_learn_gap(struct gpreempt_policy_gaps *gaps, u64 gap_ns, u64 short_ns);
@@ -64,15 +64,15 @@ static inline bool demand_of_preempted(const struct gpreempt_policy_queue *q)
 	       (q->seen.pending || (q->saved_waves && !q->seen.showed_none) || q->set.unseen);
 }
 
-static inline bool demand_stall_expired(const struct gpreempt_policy_queue *q,
-					const struct gpreempt_policy_params *params, u64 now_ns)
+static inline bool demand_stall_expired(const struct gpreempt_policy_node *pn,
+					const struct gpreempt_policy_queue *q, u64 now_ns)
 {
-	u64 after_ns = params->blocked_ns;
+	u64 after_ns = pn->params.blocked_ns;
 
-	if (!params->waves_known || !after_ns || !q->seen.stalled_ns)
+	if (!pn->device.waves_known || !after_ns || !q->seen.stalled_ns)
 		return false;
 	/* An answer costs a hardware pass: the longer a kernel runs, the rarer. */
-	if (params->waves_saved)
+	if (pn->device.waves_saved)
 		after_ns = gpreempt_later(
 			after_ns, (q->seen.stalled_ns -
 				   gpreempt_earlier(q->seen.launched_ns, q->seen.stalled_ns)) /
@@ -112,7 +112,7 @@ static inline bool demand_saved_fresh(const struct gpreempt_policy_queue *q, u64
 static inline bool demand_had_its_turn(const struct gpreempt_policy_node *pn,
 				       const struct gpreempt_policy_queue *q)
 {
-	return q->seen.waves_ns - q->seen.zero_ns >= pn->turns_ns;
+	return q->seen.waves_ns - q->seen.zero_ns >= pn->device.turns_ns;
 }
 
 /* Waves that are not counted may wait for the queue's turn. */
@@ -132,9 +132,7 @@ static inline bool demand_awaits_turn(const struct gpreempt_policy_node *pn,
 static inline bool demand_waves_fresh(const struct gpreempt_policy_node *pn,
 				      const struct gpreempt_policy_queue *q, u64 now_ns)
 {
-	const struct gpreempt_policy_params *params = &pn->params;
-
-	if (q->seen.waves_ns && params->waves_saved)
+	if (q->seen.waves_ns && pn->device.waves_saved)
 		return q->seen.waves_ns == now_ns || demand_saved_fresh(q, now_ns);
 	if (q->seen.waves_ns == now_ns)
 		return q->seen.waves || demand_had_its_turn(pn, q);
@@ -143,7 +141,7 @@ static inline bool demand_waves_fresh(const struct gpreempt_policy_node *pn,
 	if (!q->seen.pending)
 		return q->seen.waves_ns - q->seen.zero_ns >= GPREEMPT_WAVES_SETTLE_NS &&
 		       now_ns - q->seen.waves_ns < demand_believed_for(q);
-	return q->seen.blocked && now_ns - q->seen.waves_ns < params->blocked_ns;
+	return q->seen.blocked && now_ns - q->seen.waves_ns < pn->params.blocked_ns;
 }
 
 /* It read as without waves for long enough to be more than a runlist in progress. */
@@ -161,7 +159,7 @@ static inline bool demand_zero_settled(const struct gpreempt_policy_queue *q, u6
  */
 static inline u64 gpreempt_demand_restore_ns(const struct gpreempt_policy_node *pn)
 {
-	u64 takes_ns = gpreempt_later(pn->pass_ns, pn->connect_ns + pn->restore_ns);
+	u64 takes_ns = gpreempt_later(pn->pass_ns, pn->device.connect_ns + pn->device.restore_ns);
 	u64 restore_ns =
 		gpreempt_later(GPREEMPT_RESTORE_SHARE * takes_ns, GPREEMPT_WAVES_RESTORE_NS);
 
@@ -234,20 +232,20 @@ static inline enum demand demand_of_saved(const struct gpreempt_policy_node *pn,
 static inline enum demand demand_of_waves(const struct gpreempt_policy_node *pn,
 					  const struct gpreempt_policy_queue *q, u64 now_ns)
 {
-	const struct gpreempt_policy_params *params = &pn->params;
+	const struct gpreempt_policy_device *device = &pn->device;
 
 	if (!q->seen.used && !q->set.unseen)
 		return DEMAND_NONE;
-	if (!params->waves_known && q->set.unseen)
+	if (!device->waves_known && q->set.unseen)
 		return DEMAND_SURE;
-	if (!params->waves_known)
+	if (!device->waves_known)
 		return demand_of_launch(q, now_ns);
-	if (params->waves_saved)
+	if (device->waves_saved)
 		return demand_of_saved(pn, q, now_ns);
 	if (!demand_waves_fresh(pn, q, now_ns))
 		return DEMAND_MAYBE;
-	if (params->waves_lag_ns && q->seen.launched_ns &&
-	    now_ns - q->seen.launched_ns < params->waves_lag_ns)
+	if (device->waves_lag_ns && q->seen.launched_ns &&
+	    now_ns - q->seen.launched_ns < device->waves_lag_ns)
 		return DEMAND_SURE;
 	if ((q->seen.waves && q->seen.waves_ns) || q->seen.restore_since_ns)
 		return DEMAND_SURE;
@@ -277,8 +275,6 @@ static inline bool demand_expected(const struct gpreempt_policy_queue *q, u64 no
 static __always_inline enum demand demand_of(const struct gpreempt_policy_node *pn,
 					     const struct gpreempt_policy_queue *q, u64 now_ns)
 {
-	const struct gpreempt_policy_params *params = &pn->params;
-
 	if (demand_expected(q, now_ns))
 		return DEMAND_SURE;
 	if (q->preempted)
@@ -288,7 +284,7 @@ static __always_inline enum demand demand_of(const struct gpreempt_policy_node *
 		return DEMAND_NONE;
 	if (!q->seen.pending)
 		return demand_of_waves(pn, q, now_ns);
-	if (!q->seen.blocked && !demand_stall_expired(q, params, now_ns))
+	if (!q->seen.blocked && !demand_stall_expired(pn, q, now_ns))
 		return DEMAND_SURE;
 	if (!demand_waves_fresh(pn, q, now_ns))
 		return DEMAND_MAYBE;

@@ -80,6 +80,7 @@
 
 #include "node.h"
 #include "demand.h"
+#include "pass.h"
 #include "control/dump.h"
 #include "rules/stopped.h"
 #include "amdgpu.h"
@@ -398,8 +399,8 @@ static int monitor_carry_out(struct gpreempt_node *gn)
 	gpreempt_waves_acted(gn);
 	gn->monitor.waits_ns = 0;
 	gn->backend->apply(gn, &outcome);
-	gn->policy.connect_ns = gpreempt_stamps_median_ns(gn, GPREEMPT_STAMP_CONNECT);
-	gn->policy.restore_ns = gpreempt_stamps_median_ns(gn, GPREEMPT_STAMP_RESTORE);
+	gn->policy.device.connect_ns = gpreempt_stamps_median_ns(gn, GPREEMPT_STAMP_CONNECT);
+	gn->policy.device.restore_ns = gpreempt_stamps_median_ns(gn, GPREEMPT_STAMP_RESTORE);
 	/* A device that does not answer has wasted time, not spent it on preempting. */
 	if (!outcome.error)
 		gpreempt_policy_overhead(&gn->policy, outcome.elapsed_ns, outcome.preempted,
@@ -503,16 +504,6 @@ static void monitor_resume_all(struct gpreempt_node *gn)
 	srcu_read_unlock(&gn->queues.srcu, idx);
 }
 
-/* Waves in flight matter to no decision, and yet they are worth to be known. */
-static bool monitor_welcomes_waves(const struct gpreempt_node *gn, const struct gpreempt_pass *pass)
-{
-	/* What a doorbell has just told of need not be looked at. */
-	return (gn->policy.unproven && gn->backend->tells) ||
-	       (gn->tun.account && !gn->monitor.doorbell_ns &&
-		gpreempt_account_due(&gn->policy, pass->now_ns) &&
-		gpreempt_account_wants_waves(&gn->policy));
-}
-
 /* Read section held. Something has changed, perhaps queues have come. */
 static void monitor_account_anew(struct gpreempt_node *gn, u64 now_ns)
 {
@@ -526,73 +517,40 @@ static void monitor_account_anew(struct gpreempt_node *gn, u64 now_ns)
 	gn->monitor.nr_accounted = nr;
 }
 
-/*
- * Read section held. Looks for the account, if that is due, or costs no reading of waves. If waves
- * cannot be read it stays due.
- */
-static void monitor_account(struct gpreempt_node *gn, const struct gpreempt_pass *pass)
+/* Read section held. What no decision waits for is read only while the runlist is at rest. */
+static bool monitor_read_waves(struct gpreempt_policy_node *pn, struct gpreempt_pass *pass)
 {
-	bool read = gn->waves.read_ns == pass->now_ns, due;
+	struct gpreempt_node *gn = container_of(pn, struct gpreempt_node, policy);
 
-	if (!gn->tun.account)
-		return;
-	gpreempt_account_decided(&gn->policy, gn->monitor.doorbell_ns,
-				 pass->decision.nr_preempt, pass->now_ns);
-	due = gpreempt_account_due(&gn->policy, pass->now_ns);
-	if (read ? due || pass->needs_waves :
-		   due && !gpreempt_account_wants_waves(&gn->policy)) {
-		if (read)
-			gn->policy.account.read_cost_ns = gn->waves.asked_ns;
-		gpreempt_account_look(&gn->policy, pass->needs_waves, pass->now_ns);
-	}
-}
-
-/* Read section held. False: the decision is put off until waves are known. */
-static bool monitor_know_waves(struct gpreempt_node *gn, struct gpreempt_pass *pass)
-{
-	if (!gpreempt_policy_needs_waves(&gn->policy, pass->now_ns)) {
-		/* No decision waits for that. */
-		if (monitor_welcomes_waves(gn, pass) && gpreempt_waves_quiescent(gn))
-			gpreempt_waves_read(gn, pass->quiescent, pass->now_ns);
-		return true;
-	}
-	pass->needs_waves = true;
-	if (!gn->waves.saved && !gpreempt_waves_read(gn, pass->quiescent, pass->now_ns))
+	if (!pass->needs_waves && !gpreempt_waves_quiescent(gn))
 		return false;
-	pass->asks_runlist = gn->backend->tells &&
-			     gpreempt_policy_needs_runlist(&gn->policy, pass->now_ns);
-	return !pass->asks_runlist;
+	if (!gpreempt_waves_read(gn, gn->monitor.quiescent, pass->now_ns))
+		return false;
+	pass->read_cost_ns = gn->waves.asked_ns;
+	return true;
 }
 
-/* Read section held. False: try again soon. */
+/* Read section held. Return: false: try again soon. */
 static bool monitor_decide(struct gpreempt_node *gn, struct gpreempt_pass *pass)
 {
-	const struct gpreempt_policy_ops *ops = gpreempt_policies[gn->tun.policy];
-	bool saved;
+	bool saved, observe = gn->tun.params.observe;
 
-	gn->policy.params.waves_lag_ns = gn->waves.lag_ns;
-	if (gn->policy.ops != ops)
-		gpreempt_policy_use(&gn->policy, ops);
 	gpreempt_waves_begin(gn, pass->now_ns);
-	gpreempt_demand_turns(&gn->policy, READ_ONCE(gn->hw.turns) * GPREEMPT_TURN_NS);
 	saved = !gpreempt_waves_count(gn, pass->now_ns);
-	/* No runlist is sent in order to know. */
-	gn->policy.params.waves_known = gn->waves.known && !(saved && gn->tun.params.observe);
-	saved &= !gn->tun.params.observe;
-	if (saved && !gn->policy.params.waves_saved)
-		gpreempt_demand_miscounted(&gn->policy, pass->now_ns);
-	gn->policy.params.waves_saved = saved;
-	gn->policy.params.waves_counted = READ_ONCE(gn->waves.counted);
+	pass->policy = gpreempt_policies[gn->tun.policy];
+	pass->turns_ns = READ_ONCE(gn->hw.turns) * GPREEMPT_TURN_NS;
+	/* A node that observes sends no runlist in order to know. */
+	pass->waves_saved = saved && !observe;
+	pass->checks = gn->backend->tells;
+	pass->accounts = gn->tun.account;
+	pass->told_ns = gn->monitor.doorbell_ns;
+	gn->policy.device.waves_known = gn->waves.known && !(saved && observe);
+	gn->policy.device.waves_counted = READ_ONCE(gn->waves.counted);
+	gn->policy.device.waves_lag_ns = gn->waves.lag_ns;
 	gn->policy.idle_ns = monitor_awaits_idle(gn) ? gn->tun.idle_ns : 0;
-	/* Counters that have never shown a wave may not count at all. */
-	gn->policy.account.tells = gn->policy.params.waves_known && !saved &&
-				    gn->policy.params.waves_counted;
-	if (!monitor_know_waves(gn, pass)) {
-		gpreempt_policy_put_off(&gn->policy);
+	if (!gpreempt_pass_look(&gn->policy, pass, monitor_read_waves))
 		return false;
-	}
-	gpreempt_policy_decide(&gn->policy, pass->now_ns, &pass->decision);
-	monitor_account(gn, pass);
+	gpreempt_pass_decide(&gn->policy, pass);
 	if (pass->decision.over_budget)
 		gpreempt_stats_skip(gn, NULL, GPREEMPT_SKIP_BUDGET);
 	if (pass->decision.drained)
@@ -785,14 +743,11 @@ static bool monitor_pass(struct gpreempt_node *gn, struct gpreempt_pass *pass)
 	}
 	if (gn->marks.resuming_ns && gn->backend->runlist_quiescent(gn))
 		gpreempt_stats_running(gn, pass->now_ns);
-	pass->quiescent = gn->waves.wants_quiescence && gpreempt_waves_quiesce(gn);
-	if (pass->quiescent)
+	gn->monitor.quiescent = gn->waves.wants_quiescence && gpreempt_waves_quiesce(gn);
+	if (gn->monitor.quiescent)
 		pass->now_ns = ktime_get_ns();
-	if (gpreempt_tunables_copy(gn)) {
-		/* What tells waves in flight is no tunable. */
-		gn->tun.params.waves_saved = gn->policy.params.waves_saved;
+	if (gpreempt_tunables_copy(gn))
 		gn->policy.params = gn->tun.params;
-	}
 	anew = monitor_derives_anew(gn, pass->now_ns);
 
 	idx = srcu_read_lock(&gn->queues.srcu);
@@ -812,7 +767,7 @@ static bool monitor_pass(struct gpreempt_node *gn, struct gpreempt_pass *pass)
 	if (decided)
 		monitor_decided(gn, decision, pass->now_ns);
 	srcu_read_unlock(&gn->queues.srcu, idx);
-	if (pass->quiescent)
+	if (gn->monitor.quiescent)
 		dqm_unlock(gn->node->dqm);
 	if (!decided)
 		return monitor_put_off(gn, pass);

@@ -49,24 +49,6 @@ struct gpreempt_watch {
 	u32 seen_wptr;
 };
 
-/**
- * struct gpreempt_pass - what one pass knows, on the stack of the monitor
- * @now_ns: time of the samples
- * @quiescent: dqm_lock is held, so that the runlist stays as it is
- * @needs_waves: the decision depends on waves in flight
- * @asks_runlist: the decision is put off, and a runlist is sent to know what has waves
- * @decision: what was decided, unless it was put off
- *
- * What has to outlive the pass is in &struct gpreempt_node_monitor.
- */
-struct gpreempt_pass {
-	u64 now_ns;
-	bool quiescent;
-	bool needs_waves;
-	bool asks_runlist;
-	struct gpreempt_decision decision;
-};
-
 /* What monitor.c keeps of a node, and writes alone. */
 struct gpreempt_node_monitor {
 	/** @task: the thread that runs gpreempt_monitor(); NULL: none, or it is about to end */
@@ -79,6 +61,8 @@ struct gpreempt_node_monitor {
 	 * @ended: number of the last one that has been carried out as well; written by the monitor
 	 */
 	u32 ended;
+	/** @quiescent: of this pass: dqm_lock is held, so that the runlist stays as it is */
+	bool quiescent;
 	/** @looked_ns: when the last look began; the monitor's alone */
 	u64 looked_ns;
 	/** @begins_ns: when the last look began because a job begins elsewhere; the monitor's */

@@ -626,8 +626,8 @@ static noinline void policy_find_drain(const struct gpreempt_policy_node *pn, st
 	const struct gpreempt_policy_queue *q;
 
 	/* Where waves do not show, neither does their end. Nodes of a job preempt together. */
-	if (!most_ns || !pn->params.waves_known || pn->params.waves_saved || !pn->waves_seen ||
-	    pn->turns_ns || pn->ops->rotates || pn->jobs || level->rank == GPREEMPT_RANK_RELIEF ||
+	if (!most_ns || !pn->device.waves_known || pn->device.waves_saved || !pn->waves_seen ||
+	    pn->device.turns_ns || pn->ops->rotates || pn->jobs || level->rank == GPREEMPT_RANK_RELIEF ||
 	    now_ns < pn->drain.rest_until_ns)
 		return;
 	level->unstarted = true;
@@ -756,13 +756,13 @@ static void policy_find_inversion(const struct gpreempt_policy_node *pn, struct 
  */
 static u64 policy_restore_cost(const struct gpreempt_policy_node *pn, u64 saved_ns)
 {
-	return pn->restore_ns ? pn->restore_ns : saved_ns;
+	return pn->device.restore_ns ? pn->device.restore_ns : saved_ns;
 }
 
 /* To come back and to be preempted again costs so much: what both passes are charged for. */
 static u64 policy_switch_cost(const struct gpreempt_policy_node *pn)
 {
-	return 2 * (pn->pass_ns + pn->connect_ns) + policy_restore_cost(pn, pn->pass_ns);
+	return 2 * (pn->pass_ns + pn->device.connect_ns) + policy_restore_cost(pn, pn->pass_ns);
 }
 
 /* A gap that is worth no switch: there would be nothing left of it. */
@@ -1111,7 +1111,7 @@ static bool policy_level_stalls(const struct gpreempt_policy_node *pn, const str
 {
 	const struct gpreempt_policy_queue *q;
 
-	if (pn->turns_ns)
+	if (pn->device.turns_ns)
 		return false;
 	for (q = pn->busy; q; q = q->pass.next_busy)
 		if (q->seen.stalled_ns && level->valid && !q->seen.blocked &&
@@ -1343,10 +1343,15 @@ struct policy_doubt {
 	bool told;
 };
 
-/* Have the counters shown waves, of any queue whatsoever? */
-static bool policy_counters_count(const struct gpreempt_policy_node *pn)
+/**
+ * gpreempt_policy_counters_count() - have the counters shown waves, of any queue whatsoever?
+ * @pn: the node
+ *
+ * Return: true if they have: that they show none means none
+ */
+bool gpreempt_policy_counters_count(const struct gpreempt_policy_node *pn)
 {
-	return pn->waves_seen || pn->params.waves_counted;
+	return pn->waves_seen || pn->device.waves_counted;
 }
 
 /* It is not known whether the device counts waves, and some queue has launched since a look. */
@@ -1354,7 +1359,7 @@ static bool policy_unproven(const struct gpreempt_policy_node *pn)
 {
 	u32 i;
 
-	if (policy_counters_count(pn) || !pn->params.waves_known || pn->params.waves_saved)
+	if (gpreempt_policy_counters_count(pn) || !pn->device.waves_known || pn->device.waves_saved)
 		return false;
 	for (i = 0; i < pn->nr; i++) {
 		const struct gpreempt_policy_queue *q = pn->queues[i];
@@ -1409,7 +1414,7 @@ static struct policy_doubt policy_look_at_all(struct gpreempt_policy_node *pn, u
 			continue;
 		doubt.matters = true;
 		doubt.told |= pn->jobs && q->process->job && q->process->job->asked_elsewhere;
-		doubt.unknown |= !pn->params.waves_saved &&
+		doubt.unknown |= !pn->device.waves_saved &&
 				 demand_unknown_for_long(pn, q, now_ns);
 		doubt.first &= demand_first_look(pn, q, now_ns);
 	}
@@ -1444,7 +1449,7 @@ static bool policy_waves_change(struct gpreempt_policy_node *pn, const struct le
 	if (policy_differs(pn, &level, now_ns))
 		return true;
 	/* A runlist may change who has the slots: no such side effect only in order to know. */
-	if (!pn->params.waves_saved && pn->params.blocked_ns && policy_level_stalls(pn, &level) &&
+	if (!pn->device.waves_saved && pn->params.blocked_ns && policy_level_stalls(pn, &level) &&
 	    in_the_way != policy_lower_runs(pn, &level, true))
 		return true;
 
@@ -1474,9 +1479,9 @@ static bool policy_waves_matter(struct gpreempt_policy_node *pn, u64 now_ns)
 	struct policy_doubt doubt;
 	struct level level, sure;
 
-	if (pn->turns_ns)
+	if (pn->device.turns_ns)
 		gpreempt_demand_begin_turns(pn, now_ns);
-	else if (pn->params.waves_saved)
+	else if (pn->device.waves_saved)
 		gpreempt_demand_block_saved(pn, now_ns);
 	doubt = policy_look_at_all(pn, now_ns);
 	if (policy_drain_asks(pn, now_ns))
@@ -1490,9 +1495,9 @@ static bool policy_waves_matter(struct gpreempt_policy_node *pn, u64 now_ns)
 	 */
 	if (doubt.first && policy_preempts_anyway(pn, now_ns))
 		return false;
-	if (pn->params.waves_saved && policy_preempts_to_know(pn, now_ns))
+	if (pn->device.waves_saved && policy_preempts_to_know(pn, now_ns))
 		return false;
-	if ((doubt.told && !pn->params.waves_saved) || pn->share_doubt)
+	if ((doubt.told && !pn->device.waves_saved) || pn->share_doubt)
 		return true;
 	if (doubt.unknown && (pn->idle_ns || policy_can_outrank(pn, now_ns, ALL)))
 		return true;
@@ -1601,9 +1606,9 @@ bool gpreempt_policy_needs_runlist(struct gpreempt_policy_node *pn, u64 now_ns)
 		return false;
 	if (pn->acted_ns && now_ns - pn->acted_ns < least_ns)
 		return false;
-	if (pn->params.waves_saved)
+	if (pn->device.waves_saved)
 		return true;
-	if (policy_counters_count(pn) || now_ns < pn->check_ns ||
+	if (gpreempt_policy_counters_count(pn) || now_ns < pn->check_ns ||
 	    !policy_counters_doubtful(pn, now_ns))
 		return false;
 	pn->check_ns =
@@ -1927,9 +1932,9 @@ static void policy_look_again(struct gpreempt_policy_node *pn, u64 now_ns)
 		 * Until a runlist has brought back what it took off, standing still says nothing:
 		 * the device may not have come to this queue yet.
 		 */
-		pn->waves_seen |= asked && q->seen.waves && !pn->params.waves_saved;
+		pn->waves_seen |= asked && q->seen.waves && !pn->device.waves_saved;
 		if (asked && pn->waves_seen && !q->seen.blocked && !q->seen.restore_since_ns &&
-		    demand_stall_expired(q, &pn->params, now_ns) && demand_zero_settled(q, now_ns))
+		    demand_stall_expired(pn, q, now_ns) && demand_zero_settled(q, now_ns))
 			gpreempt_demand_block(q, &pn->params, now_ns);
 		/*
 		 * What gpreempt_policy_needs_waves() has seen still holds for queues that were not
@@ -2355,7 +2360,7 @@ bool gpreempt_policy_dormant(const struct gpreempt_policy_node *pn, struct gpree
 {
 	u64 believed_until_ns = q->seen.waves_ns + demand_believed_for(q);
 	/* A runlist told: without packets it stays so. */
-	bool none_saved = pn->params.waves_saved && q->seen.waves_ns && !q->seen.waves;
+	bool none_saved = pn->device.waves_saved && q->seen.waves_ns && !q->seen.waves;
 	bool left = policy_left_idle(q);
 
 	/* A queue with packets is active. A queue that comes back with work is not announced. */
@@ -2365,8 +2370,8 @@ bool gpreempt_policy_dormant(const struct gpreempt_policy_node *pn, struct gpree
 	    q->pass.demand[1] || q->pass.spins || q->request.since_ns > q->request.ended_ns ||
 	    q->pass.relieved || now_ns < q->relief_until_ns || now_ns < q->aged_until_ns)
 		return false;
-	if (q->seen.used && pn->params.waves_known && !none_saved && !left) {
-		if (pn->params.waves_saved || believed_until_ns <= now_ns)
+	if (q->seen.used && pn->device.waves_known && !none_saved && !left) {
+		if (pn->device.waves_saved || believed_until_ns <= now_ns)
 			return false;
 		*until_ns = gpreempt_earlier(*until_ns, believed_until_ns);
 	}
@@ -2544,7 +2549,7 @@ void gpreempt_policy_overhead(struct gpreempt_policy_node *pn, u64 elapsed_ns, b
 			      u64 now_ns)
 {
 	/* Flags alone cost the device nothing. */
-	u64 cost_ns = elapsed_ns ? elapsed_ns + pn->connect_ns : 0, overhead_ns;
+	u64 cost_ns = elapsed_ns ? elapsed_ns + pn->device.connect_ns : 0, overhead_ns;
 
 	if (preempted)
 		cost_ns += policy_restore_cost(pn, elapsed_ns);

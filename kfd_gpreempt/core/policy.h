@@ -6,29 +6,20 @@
  * beyond types and the ABI's. The same object code runs in amdgpu.ko, in the tests and in
  * simulations. The caller serialises all calls for one node.
  *
- * A pass of the caller:
+ * Around each pass (pass.h) the caller
  *
- * 1. gpreempt_demand_driver_off() for each queue that the driver has taken off the device, or had
- *    and has not any more
- * 2. gpreempt_demand_sample() for each queue
- * 3. gpreempt_policy_use() if another policy shall decide from now on, gpreempt_share_use() if
- *    groups have come, gone or changed
- * 4. gpreempt_demand_runlist_changed() if the driver may have changed the runlist by itself
- * 5. if gpreempt_policy_needs_waves(), or if gpreempt_account_due(), either
- *    gpreempt_demand_counted() for each mapped queue, or for none if they cannot be read: then what
- *    is unknown has waves. Or gpreempt_policy_put_off(), which ends the pass
- * 6. if gpreempt_policy_needs_runlist(), gpreempt_policy_put_off() and a runlist, which ends the
- *    pass
- * 7. gpreempt_policy_decide(), and gpreempt_policy_cost() with what that took. Then
- *    gpreempt_account_decided(), and gpreempt_account_look() if waves were read, or if it is due
- *    and they cannot be read at all
- * 8. carry out the action of each queue in one hardware pass. Confirm each with
- *    gpreempt_policy_preempted() or gpreempt_policy_resumed(), then gpreempt_policy_overhead() with
- *    the time that it took
- * 9. after each runlist, gpreempt_demand_saw() for each queue that stays mapped, and for each that
- *    was preempted without waves
- * 10. gpreempt_policy_dormant() for each queue: what is dormant need not be sampled again until its
- *     pointers move
+ * 1. gives gpreempt_demand_driver_off() for each queue that the driver has taken off the device, or
+ *    had and has not any more, then gpreempt_demand_sample() for each queue,
+ *    gpreempt_share_use() if groups have come, gone or changed, and
+ *    gpreempt_demand_runlist_changed() if the driver may have changed the runlist by itself
+ * 2. gives gpreempt_policy_cost() with what the pass took
+ * 3. carries out the action of each queue in one hardware pass, and confirms each with
+ *    gpreempt_policy_preempted() or gpreempt_policy_resumed(); then it gives
+ *    gpreempt_policy_overhead() with the time that this took
+ * 4. gives gpreempt_demand_saw() after each runlist, for each queue that stays mapped, and for each
+ *    that was preempted without waves
+ * 5. asks gpreempt_policy_dormant() for each queue: one that is dormant need not be sampled again
+ *    until its pointers move
  *
  * policy.c has the rules that hold for every policy. Which of two queues is the more urgent one is
  * the business of a struct gpreempt_policy_ops; those that exist are in policies.c.
@@ -726,11 +717,7 @@ struct gpreempt_policy_queue {
  * @drain_ns: so long at most those above wait for work that is about to end, instead of having it
  *	taken off the device; 0: never
  * @slice_ns: wfq: how long a share has the device before another one that is behind gets it
- * @waves_lag_ns: "no waves" is not believed for so long after a launch; 0: it is at once
  * @overhead_pct: saving and restoring may take this share of time, in percent; 0: any
- * @waves_known: the device can tell waves in flight
- * @waves_saved: its counters do not count, only what runlists save tells
- * @waves_counted: its counters have shown a wave of any queue
  * @observe: decide as ever, but take nothing off the device: what would be is @spared. What is
  *	preempted comes back.
  */
@@ -745,12 +732,31 @@ struct gpreempt_policy_params {
 	u64 resume_delay_ns;
 	u64 drain_ns;
 	u64 slice_ns;
-	u64 waves_lag_ns;
 	u32 overhead_pct;
+	bool observe;
+};
+
+/**
+ * struct gpreempt_policy_device - what the device of a node can do, and what its firmware says
+ * @turns_ns: firmware takes turns, because there are more queues than slots or more processes
+ *	than VMIDs: so long may a queue wait for its turn; 0: it does not. Set by
+ *	gpreempt_demand_turns() in each pass.
+ * @connect_ns: what firmware takes to connect a queue after a hardware pass, as it says; 0: it does
+ *	not say
+ * @restore_ns: the same of bringing waves back that were saved
+ * @waves_lag_ns: "no waves" is not believed for so long after a launch; 0: it is at once
+ * @waves_known: it can tell waves in flight
+ * @waves_saved: its counters do not count, only what runlists save tells
+ * @waves_counted: its counters have shown a wave of any queue
+ */
+struct gpreempt_policy_device {
+	u64 turns_ns;
+	u64 connect_ns;
+	u64 restore_ns;
+	u64 waves_lag_ns;
 	bool waves_known;
 	bool waves_saved;
 	bool waves_counted;
-	bool observe;
 };
 
 /**
@@ -813,9 +819,7 @@ extern const struct gpreempt_policy_ops *const gpreempt_policies[];
  * @nr_dormant: how many follow that are dormant. After a change of the policy, and before
  *	&gpreempt_policy_ops.rotates ones, none may. Set by the caller before each pass.
  * @params: tunables. Set by the caller before each pass.
- * @turns_ns: firmware takes turns, because there are more queues than slots or more processes
- *	than VMIDs: so long may a queue wait for its turn; 0: it does not. Set by
- *	gpreempt_demand_turns() in each pass.
+ * @device: what the device can do. Set by the caller before each pass.
  * @idle_ns: the caller wants to know which queues are idle, if a decision depends on it or not:
  *	waves are asked for after so long; 0: it does not. Set by the caller before each pass.
  * @changed: a queue came, or its priority changed. Set by the caller; a decision clears it.
@@ -851,9 +855,6 @@ extern const struct gpreempt_policy_ops *const gpreempt_policies[];
  * @pass_ns: the longest of the last hardware passes, see GPREEMPT_PASS_FADE_SHARE
  * @save_ns: what hardware passes that preempted took of late, in the mean; 0: there was none
  * @drain: victims that are waited for
- * @connect_ns: what firmware takes to connect a queue after a hardware pass, as it says; 0: it does
- *	not. Set by the caller.
- * @restore_ns: the same of bringing waves back that were saved
  * @starving: of this pass: some queue is due for a relief
  * @relief_until_ns: when the last relief of the node ends or ended; 0: there was none
  * @joined_ns: when this node last began a relief because another one had; 0: never
@@ -883,7 +884,7 @@ struct gpreempt_policy_node {
 	u32 nr;
 	u32 nr_dormant;
 	struct gpreempt_policy_params params;
-	u64 turns_ns;
+	struct gpreempt_policy_device device;
 	u64 idle_ns;
 	bool changed;
 	struct gpreempt_policy_job *jobs;
@@ -913,8 +914,6 @@ struct gpreempt_policy_node {
 	u64 pass_ns;
 	u64 save_ns;
 	struct gpreempt_policy_drain drain;
-	u64 connect_ns;
-	u64 restore_ns;
 	bool starving;
 	u64 relief_until_ns;
 	u64 joined_ns;
@@ -984,6 +983,7 @@ void gpreempt_policy_priority(u32 kfd_priority, int nice, bool trusted,
 			      struct gpreempt_policy_queue *q);
 void gpreempt_policy_use(struct gpreempt_policy_node *pn, const struct gpreempt_policy_ops *ops);
 bool gpreempt_policy_needs_waves(struct gpreempt_policy_node *pn, u64 now_ns);
+bool gpreempt_policy_counters_count(const struct gpreempt_policy_node *pn);
 void gpreempt_policy_put_off(struct gpreempt_policy_node *pn);
 bool gpreempt_policy_needs_runlist(struct gpreempt_policy_node *pn, u64 now_ns);
 void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns,

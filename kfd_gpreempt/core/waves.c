@@ -191,7 +191,7 @@ static bool waves_read(struct gpreempt_node *gn, bool quiescent, u64 now_ns)
 		return waves_waited_enough(gn, now_ns);
 	gn->waves.unread_ns = 0;
 	gn->waves.read_ns = now_ns;
-	looked = gn->policy.turns_ns && gn->backend->look_for_saved &&
+	looked = gn->policy.device.turns_ns && gn->backend->look_for_saved &&
 		 gn->backend->look_for_saved(gn, quiescent);
 	for (i = 0; i < gn->monitor.nr_sampled; i++) {
 		struct gpreempt_queue *gq = gpreempt_queue_of(gn->monitor.sampled[i]);
@@ -473,7 +473,7 @@ bool gpreempt_waves_count(struct gpreempt_node *gn, u64 now_ns)
 	if (!READ_ONCE(gn->waves.counted))
 		return false;
 	gn->waves.saved = false;
-	gn->policy.params.waves_saved = false;
+	gn->policy.device.waves_saved = false;
 	dev_info(gn->node->adev->dev, "gpreempt: gpu %u: waves in flight are counted after all\n",
 		 gn->node->id);
 	return true;

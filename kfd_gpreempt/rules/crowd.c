@@ -163,7 +163,7 @@ static void crowd_leave(struct gpreempt_node *gn, struct crowd *crowd,
 
 	crowd_look_at(crowd, process);
 	if (gpreempt_idle_leaves(&gn->crowd.idle, idle, &crowd->look, now_ns)) {
-		gpreempt_idle_left(&gn->crowd.idle, idle, pass_ns + gn->policy.connect_ns, now_ns);
+		gpreempt_idle_left(&gn->crowd.idle, idle, pass_ns + gn->policy.device.connect_ns, now_ns);
 		process->crowd.changed = true;
 		crowd->nr_off++;
 	}

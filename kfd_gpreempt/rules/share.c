@@ -383,7 +383,7 @@ static void share_place(struct gpreempt_policy_node *pn)
 /* A gap that is worth no switch to another group and back. */
 static u64 share_short_gap_ns(const struct gpreempt_policy_node *pn)
 {
-	u64 switch_ns = 3 * (pn->pass_ns + pn->connect_ns) + pn->restore_ns;
+	u64 switch_ns = 3 * (pn->pass_ns + pn->device.connect_ns) + pn->device.restore_ns;
 
 	return gpreempt_earlier(switch_ns + 2 * gpreempt_later(pn->params.poll_ns, pn->cost_ns),
 				GPREEMPT_GAP_MAX_NS);

@@ -232,10 +232,10 @@ TEST(turns_are_known_from_the_runlist, "firmware takes turns while more is in th
 	world.nodes[0].node.max_proc_per_quantum = 1;
 	update_queue(high, LOW);
 	CHECK(node_of(0)->hw.turns);
-	CHECK_AFTER(5 * MS, node_of(0)->policy.turns_ns);
+	CHECK_AFTER(5 * MS, node_of(0)->policy.device.turns_ns);
 	update_queue(high, NORMAL);
 	high_comes();
-	CHECK(preempted(low) && !node_of(0)->hw.turns && !node_of(0)->policy.turns_ns);
+	CHECK(preempted(low) && !node_of(0)->hw.turns && !node_of(0)->policy.device.turns_ns);
 	CHECK(run_until_idle(high, SEC));
 	CHECK_AFTER(5 * MS, !preempted(low) && node_of(0)->hw.turns);
 	/* More queues than slots. */
@@ -275,7 +275,7 @@ static void high_takes_turns(u64 kernel_ns)
 TEST(turns_keep_lower_ones_away, "a kernel whose turn it is not, and which the counters do not show, keeps lower queues off the device")
 {
 	high_takes_turns(50 * MS);
-	CHECK_EQ(node_of(0)->policy.turns_ns, 3 * GPREEMPT_TURN_NS);
+	CHECK_EQ(node_of(0)->policy.device.turns_ns, 3 * GPREEMPT_TURN_NS);
 	TIMES(3) {
 		end_turn(high);
 		CHECK_AFTER(2 * GPREEMPT_TURN_NS, preempted(low));

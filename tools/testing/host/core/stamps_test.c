@@ -162,8 +162,8 @@ TEST(the_budget_counts_stamps, "what firmware noted of connecting and restoring 
 	switch_once();
 	switch_once();
 	pn = &node_of(0)->policy;
-	CHECK_EQ(pn->connect_ns, 2000 * US);
-	CHECK_EQ(pn->restore_ns, 500 * US);
+	CHECK_EQ(pn->device.connect_ns, 2000 * US);
+	CHECK_EQ(pn->device.restore_ns, 500 * US);
 	CHECK(pn->overhead_ns >= 2000 * US);
 	CHECK_EQ(gpreempt_demand_restore_ns(pn), GPREEMPT_WAVES_RESTORE_MAX_NS);
 	CHECK(run_until_idle(low, SEC));

@@ -7,6 +7,7 @@
  */
 #include "demand.h"
 #include "fuzz.h"
+#include "pass.h"
 #include "tap.h"
 
 /* Inputs that begin with it are sessions (fuzz.h). */
@@ -112,13 +113,23 @@ static const struct gpreempt_policy_ops *any_policy(u64 number)
 	return gpreempt_policies[number % nr];
 }
 
+static bool any_waves(struct gpreempt_policy_node *pn, struct gpreempt_pass *pass)
+{
+	u32 i;
+
+	for (i = 0; i < pn->nr; i++)
+		if (!pn->queues[i]->preempted)
+			gpreempt_demand_set_waves(pn->queues[i], take(1) % 3, pass->now_ns);
+	return true;
+}
+
 /* Any samples, any tunables, any policy: actions fit the state of their queue, and counts the actions. */
 static void fuzz_policy(void)
 {
 	struct gpreempt_policy_process processes[3] = { 0 };
 	struct gpreempt_policy_queue queues[NR_FUZZED] = { 0 }, *list[NR_FUZZED];
 	struct gpreempt_policy_node pn = { .queues = list };
-	struct gpreempt_decision decision;
+	struct gpreempt_pass pass;
 	u64 now_ns = 50 * 86400 * SEC;
 	u32 i;
 
@@ -128,8 +139,8 @@ static void fuzz_policy(void)
 	}
 	pn.nr = 1 + take(1) % NR_FUZZED;
 	gpreempt_policy_use(&pn, any_policy(take(1)));
-	pn.params = (struct gpreempt_policy_params){ .interval_ns = 5 * MS, .poll_ns = 200 * US, .relief_ns = 20 * MS, .slice_ns = 5 * MS,
-						     .waves_known = take(1) % 4 };
+	pn.params = (struct gpreempt_policy_params){ .interval_ns = 5 * MS, .poll_ns = 200 * US, .relief_ns = 20 * MS, .slice_ns = 5 * MS };
+	pn.device.waves_known = take(1) % 4;
 	while (left) {
 		u32 nr_preempt = 0, nr_resume = 0;
 		struct gpreempt_policy_queue *q = &queues[take(1) % NR_FUZZED];
@@ -160,11 +171,9 @@ static void fuzz_policy(void)
 		}
 		if (value & 1)
 			gpreempt_demand_runlist_changed(&pn, now_ns);
-		if (gpreempt_policy_needs_waves(&pn, now_ns))
-			for (i = 0; i < pn.nr; i++)
-				if (!queues[i].preempted)
-					gpreempt_demand_set_waves(&queues[i], take(1) % 3, now_ns);
-		gpreempt_policy_decide(&pn, now_ns, &decision);
+		pass = (struct gpreempt_pass){ .now_ns = now_ns, .policy = pn.ops };
+		BUG_ON(!gpreempt_pass_look(&pn, &pass, any_waves));
+		gpreempt_pass_decide(&pn, &pass);
 		for (i = 0; i < pn.nr; i++) {
 			q = &queues[i];
 			nr_preempt += q->action == GPREEMPT_PREEMPT;
@@ -178,9 +187,9 @@ static void fuzz_policy(void)
 			else if (q->action == GPREEMPT_RESUME)
 				gpreempt_policy_resumed(q, now_ns);
 		}
-		BUG_ON(decision.nr_preempt != nr_preempt || decision.nr_resume != nr_resume);
-		BUG_ON(decision.park && nr_preempt);
-		BUG_ON(decision.next_ns < 10 * US || decision.next_ns > pn.params.interval_ns);
+		BUG_ON(pass.decision.nr_preempt != nr_preempt || pass.decision.nr_resume != nr_resume);
+		BUG_ON(pass.decision.park && nr_preempt);
+		BUG_ON(pass.decision.next_ns < 10 * US || pass.decision.next_ns > pn.params.interval_ns);
 		if (nr_preempt || nr_resume)
 			gpreempt_policy_overhead(&pn, value * 10 * US, nr_preempt, now_ns);
 	}

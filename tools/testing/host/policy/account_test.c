@@ -332,7 +332,7 @@ TEST(without_wave_counts_a_launch_counts, "where waves cannot be read, a launch 
 	u32 i;
 
 	node.accounts = true;
-	node.params.waves_known = false;
+	node.device.waves_known = false;
 	low = new_queue(new_process(), HIGH);
 	pass();
 	for (i = 0; i < 4000; i++) {

@@ -174,8 +174,8 @@ TEST(resumes_that_wait_are_seen_in_time, "the room in the budget that a resume w
 /* What the budget has been charged with, after a pass that preempted, and one that only resumed. */
 static void charged(u64 connect_ns, u64 restore_ns, u64 preempting_ns, u64 resuming_ns)
 {
-	node.policy.connect_ns = connect_ns;
-	node.policy.restore_ns = restore_ns;
+	node.policy.device.connect_ns = connect_ns;
+	node.policy.device.restore_ns = restore_ns;
 	node.policy.overhead_ns = 0;
 	node.policy.overhead_at_ns = node.now_ns;
 	gpreempt_policy_overhead(&node.policy, 100 * US, true, node.now_ns);
@@ -199,8 +199,8 @@ TEST(stamps_are_charged, "connecting is charged for each pass, restoring as it w
 TEST(waves_come_back_after_connecting, "so long as connecting and restoring take is waited for waves")
 {
 	CHECK_EQ(gpreempt_demand_restore_ns(&node.policy), GPREEMPT_WAVES_RESTORE_NS);
-	node.policy.connect_ns = 300 * US;
-	node.policy.restore_ns = 100 * US;
+	node.policy.device.connect_ns = 300 * US;
+	node.policy.device.restore_ns = 100 * US;
 	CHECK_EQ(gpreempt_demand_restore_ns(&node.policy), 1600 * US);
 	node.policy.pass_ns = 500 * US;
 	CHECK_EQ(gpreempt_demand_restore_ns(&node.policy), 2000 * US);
@@ -212,8 +212,8 @@ static bool gaps_are_short(u64 pass_ns, u64 connect_ns, u64 restore_ns)
 	tap_renew();
 	node.params.poll_ns = 80 * US;
 	node.pass_takes_ns = pass_ns;
-	node.policy.connect_ns = connect_ns;
-	node.policy.restore_ns = restore_ns;
+	node.policy.device.connect_ns = connect_ns;
+	node.policy.device.restore_ns = restore_ns;
 	low_works();
 	TIMES(20) {
 		submit(high, 1);

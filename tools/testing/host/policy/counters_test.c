@@ -13,7 +13,7 @@
 TEST(without_wave_counts_launches_decide,
      "where waves in flight cannot be read, they are not asked for, and a queue is busy for a while after its last launch")
 {
-	node.params.waves_known = false;
+	node.device.waves_known = false;
 	two_processes();
 	start_hog(low);
 	submit(high, 1);
@@ -27,7 +27,7 @@ TEST(without_wave_counts_launches_decide,
 TEST(without_wave_counts_saved_waves_count,
      "where waves in flight cannot be read, a queue that returns with saved waves is busy for a while")
 {
-	node.params.waves_known = false;
+	node.device.waves_known = false;
 	three_processes();
 	last_kernel(middle);
 	start_both();
@@ -43,7 +43,7 @@ TEST(late_wave_counts_do_not_end_a_launch,
      "where waves are known to be counted late, a queue that shows none is busy for that long after a launch; elsewhere it is not")
 {
 	EACH_ANEW(i, 2, "late %u: ", i) {
-		node.params.waves_lag_ns = i ? GPREEMPT_WAVES_LAG_NS : 0;
+		node.device.waves_lag_ns = i ? GPREEMPT_WAVES_LAG_NS : 0;
 		two_processes();
 		start_hog(low);
 		submit(high, 1);
@@ -122,7 +122,7 @@ TEST(miscounted_waves_are_forgotten, "what counters said that turn out not to co
 	launch(high, 1, 8);
 	passes_for(GPREEMPT_LAUNCHED_NS - 4 * POLL, POLL);
 	CHECK(!on_device(low) && high->policy.seen.waves_ns);
-	node.params.waves_saved = true;
+	node.device.waves_saved = true;
 	passes_for(10 * MS, POLL);
 	CHECK(!on_device(low));
 }
@@ -145,7 +145,7 @@ TEST(a_late_read_pointer_costs_little, "a queue whose read pointer is not writte
 
 static void only_runlists_tell(void)
 {
-	node.params.waves_saved = true;
+	node.device.waves_saved = true;
 	node.policy.waves_seen = false;
 }
 

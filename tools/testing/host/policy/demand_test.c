@@ -149,8 +149,7 @@ TEST(taken_queues_come_back, "a queue that the driver takes off and gives back h
 		{ .used = true, .waves_ns = 60, .pending = 1, .work = true },
 		{ .used = false, .packets = true, .work = true },
 	};
-	const struct gpreempt_policy_params params = { .waves_known = true };
-	struct gpreempt_policy_node pn = { .params = params, .ops = gpreempt_policies[0] };
+	struct gpreempt_policy_node pn = { .device.waves_known = true, .ops = gpreempt_policies[0] };
 	/* Since 60 it has read as without waves, for just long enough. */
 	const u64 off_ns = 60 + GPREEMPT_WAVES_SETTLE_NS;
 	u64 until_ns;

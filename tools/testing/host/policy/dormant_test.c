@@ -110,7 +110,7 @@ TEST(what_keeps_from_being_dormant, "a queue is dormant when nothing about it ca
 
 		q.process = &process;
 		gpreempt_policy_use(&pn, policy_named(cases[i].policy ?: "hpf"));
-		pn.params.waves_known = !cases[i].waves_unknown;
+		pn.device.waves_known = !cases[i].waves_unknown;
 		until_ns = forever_ns;
 		CHECK_EQ(gpreempt_policy_dormant(&pn, &q, now_ns, &until_ns), cases[i].until_ns != 0);
 		CHECK_EQ(until_ns, cases[i].until_ns ?: forever_ns);

@@ -282,7 +282,7 @@ TEST(nothing_is_waited_for_blindly, "nothing is waited for with gpreempt_drain_u
 		else if (i == 1)
 			node.policy.save_ns = 0;
 		else if (i == 2)
-			node.params.waves_known = false;
+			node.device.waves_known = false;
 		else if (i == 3)
 			node.policy.waves_seen = false;
 		else

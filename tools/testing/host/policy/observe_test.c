@@ -269,7 +269,7 @@ TEST(the_budget_counts_what_it_would, "preemptions that the overhead budget woul
 
 TEST(observing_sends_no_runlist, "where only runlists tell waves in flight, none is sent in order to know")
 {
-	node.params.waves_saved = true;
+	node.device.waves_saved = true;
 	low_and_high();
 	TIMES(20) {
 		last_kernel(high);

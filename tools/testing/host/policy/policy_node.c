@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "demand.h"
+#include "pass.h"
 #include "policy_node.h"
 #include "share.h"
 #include "tap.h"
@@ -30,8 +31,8 @@ void tap_reset(void)
 		.drain_ns = 200 * US,
 		.slice_ns = 5 * MS,
 		.overhead_pct = 10,
-		.waves_known = true,
 	};
+	node.device.waves_known = true;
 	/* Something has run before. */
 	node.policy.waves_seen = true;
 	gpreempt_policy_use(&node.policy, gpreempt_policies[0]);
@@ -223,6 +224,8 @@ static bool kicked(void)
 	}
 	for (n = 0; n < sizeof(node.params); n++)
 		sum = hashed(sum, params[n]);
+	sum = hashed(sum, node.device.waves_known + 2 * node.device.waves_saved);
+	sum = hashed(sum, node.device.waves_lag_ns);
 	return moved(&node.kicks, sum);
 }
 
@@ -231,64 +234,75 @@ static void sample(struct queue *q)
 	gpreempt_demand_sample(&q->policy, q->rptr, q->wptr, pending(q), node.now_ns);
 }
 
-/* Only a runlist tells who has waves: the decision is put off, and begun anew when it has. */
-static void ask_runlist(u32 nr)
+static void sample_all(u32 nr)
 {
 	u32 i;
 
-	if (!gpreempt_policy_needs_runlist(&node.policy, node.now_ns))
-		return;
-	gpreempt_policy_put_off(&node.policy);
+	for (i = 0; i < nr; i++)
+		sample(queue_of(node.policies[i]));
+}
+
+/* Only a runlist tells who has waves: the decision was put off, and is begun anew when it has. */
+static void send_runlist(void)
+{
+	u32 i;
+
 	for (i = 0; i < node.nr_queues; i++) {
 		struct queue *q = queue_of(node.policies[i]);
 
 		if (on_device(q))
-			gpreempt_demand_saw(&q->policy, &node.params, q->waves != 0, node.now_ns);
+			gpreempt_demand_saw(&q->policy, &node.device, q->waves != 0, node.now_ns);
 	}
 	node.nr_runlists++;
 	gpreempt_policy_overhead(&node.policy, node.pass_takes_ns, false, node.now_ns);
-	for (i = 0; i < nr; i++)
-		sample(queue_of(node.policies[i]));
-	node.asked = gpreempt_policy_needs_waves(&node.policy, node.now_ns);
+}
+
+/* As if they had been read, if they cannot be: what is unknown is taken for waves then. */
+static bool read_waves(struct gpreempt_policy_node *pn, struct gpreempt_pass *pass)
+{
+	u32 i;
+
+	for (i = 0; !node.silent && i < pn->nr; i++) {
+		struct queue *q = queue_of(node.policies[i]);
+
+		if (on_device(q))
+			gpreempt_demand_counted(pn, &q->policy, q->invisible || node.zero_waves ? 0 : q->waves,
+						q->invisible ? q->waves : node.stack_kept, pass->now_ns);
+	}
+	return true;
 }
 
 /* The nr first ones are looked at, the others are dormant. */
 static void decide(u32 nr)
 {
-	bool reads;
-	u32 i;
+	struct gpreempt_pass pass = {
+		.now_ns = node.now_ns,
+		.policy = node.use ? node.use : node.policy.ops,
+		.turns_ns = node.turns_ns,
+		.waves_saved = node.device.waves_saved,
+		.checks = node.device.waves_saved,
+		.accounts = node.accounts,
+		.told_ns = node.told_ns,
+	};
 
-	node.policy.account.tells = node.params.waves_known && !node.params.waves_saved;
-
-	for (i = 0; i < nr; i++)
-		sample(queue_of(node.policies[i]));
 	node.policy.queues = node.policies;
 	node.policy.nr = nr;
 	node.policy.nr_dormant = node.nr_queues - nr;
-	if (node.use && node.use != node.policy.ops)
-		gpreempt_policy_use(&node.policy, node.use);
+	node.policy.device.waves_known = node.device.waves_known;
+	node.policy.device.waves_lag_ns = node.device.waves_lag_ns;
+	sample_all(nr);
 	if (node.runlist_changed)
 		gpreempt_demand_runlist_changed(&node.policy, node.now_ns);
-	gpreempt_demand_turns(&node.policy, node.turns_ns);
-	node.asked = gpreempt_policy_needs_waves(&node.policy, node.now_ns);
-	if (node.asked && node.params.waves_saved)
-		ask_runlist(nr);
-	reads = node.asked || (node.accounts && gpreempt_account_due(&node.policy, node.now_ns) &&
-			       gpreempt_account_wants_waves(&node.policy));
-	for (i = 0; reads && !node.silent && !node.params.waves_saved && i < nr; i++) {
-		struct queue *q = queue_of(node.policies[i]);
-
-		if (on_device(q))
-			gpreempt_demand_counted(&node.policy, &q->policy, q->invisible || node.zero_waves ? 0 : q->waves,
-						q->invisible ? q->waves : node.stack_kept, node.now_ns);
+	while (!gpreempt_pass_look(&node.policy, &pass, read_waves)) {
+		CHECK(pass.asks_runlist);
+		send_runlist();
+		sample_all(nr);
 	}
-	gpreempt_policy_decide(&node.policy, node.now_ns, &node.decision);
-	if (!node.accounts)
-		return;
-	gpreempt_account_decided(&node.policy, node.told_ns, node.decision.nr_preempt, node.now_ns);
-	node.told_ns = 0;
-	if ((node.asked || gpreempt_account_due(&node.policy, node.now_ns)) && !node.silent)
-		gpreempt_account_look(&node.policy, node.asked, node.now_ns);
+	gpreempt_pass_decide(&node.policy, &pass);
+	node.asked = pass.needs_waves;
+	node.decision = pass.decision;
+	if (node.accounts)
+		node.told_ns = 0;
 }
 
 static void swap_places(u32 a, u32 b)
@@ -362,8 +376,6 @@ void look(void)
 	u32 i, nr, nr_preempt = 0, nr_resume = 0, nr_leading = 0;
 	bool held = false, all;
 
-	if (node.params.waves_saved && !node.policy.params.waves_saved)
-		gpreempt_demand_miscounted(&node.policy, node.now_ns);
 	node.policy.params = node.params;
 	all = kicked();
 	if (order_changed()) {
@@ -418,8 +430,8 @@ void act(void)
 		switch (q->policy.action) {
 		case GPREEMPT_PREEMPT:
 			gpreempt_policy_preempted(&q->policy, q->waves != 0 || (node.stack_kept && q->rptr), node.now_ns);
-			if (node.params.waves_saved && !q->waves)
-				gpreempt_demand_saw(&q->policy, &node.params, false, node.now_ns);
+			if (node.device.waves_saved && !q->waves)
+				gpreempt_demand_saw(&q->policy, &node.device, false, node.now_ns);
 			q->preempted++;
 			node.nr_preempted++;
 			break;

@@ -59,6 +59,7 @@ struct queue {
  * @use: the policy that shall decide from the next pass on; NULL: as before
  * @pass_takes_ns: what a hardware pass takes, for the overhead budget; the clock does not move
  * @params: tunables; tap_reset() sets the defaults of Documentation/design.rst
+ * @device: what the device can do, but for @turns_ns
  * @now_ns: clock
  * @decision: of the last pass
  * @stack_kept: the control stack of each queue that was ever used says that waves were saved
@@ -92,6 +93,7 @@ struct node {
 	const struct gpreempt_policy_ops *use;
 	u64 pass_takes_ns;
 	struct gpreempt_policy_params params;
+	struct gpreempt_policy_device device;
 	u64 now_ns;
 	struct gpreempt_decision decision;
 	bool stack_kept;

@@ -235,8 +235,8 @@ static void make_wild(void)
 	node.params.drain_ns = one_in(2) ? random_below(MS) : 0;
 	node.params.slice_ns = 500 * US + random_below(5 * MS);
 	node.params.overhead_pct = one_in(3) ? 0 : 1 + random_below(50);
-	node.params.waves_known = !one_in(5);
-	node.params.waves_saved = one_in(8);
+	node.device.waves_known = !one_in(5);
+	node.device.waves_saved = one_in(8);
 	node.params.observe = one_in(8);
 	node.turns_ns = one_in(4) ? random_below(5) * GPREEMPT_TURN_NS : 0;
 	node.pass_takes_ns = random_below(MS);

@@ -31,7 +31,7 @@ TEST(unseen_queue_yields, "a queue whose pointers cannot be read yields to a hig
 
 TEST(unseen_queue_yields_without_wave_counts, "where waves cannot be read a queue that cannot be looked at is always in the way")
 {
-	node.params.waves_known = false;
+	node.device.waves_known = false;
 	low_is_unseen();
 	passes_for(SEC, POLL);
 	submit(high, 1);

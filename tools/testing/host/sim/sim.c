@@ -7,6 +7,7 @@
 
 #include "demand.h"
 #include "news.h"
+#include "pass.h"
 #include "share.h"
 #include "sim.h"
 
@@ -679,7 +680,7 @@ static void sample(void)
 	sim.policy.nr_dormant = sim.nr_queues - sim.nr_awake;
 }
 
-static void ask_waves(void)
+static bool read_waves(struct gpreempt_policy_node *pn, struct gpreempt_pass *pass)
 {
 	u32 i;
 
@@ -690,6 +691,7 @@ static void ask_waves(void)
 		if (mapped(q))
 			gpreempt_demand_set_waves(&q->policy, q->in_slots ? q->class->units : 0, sim.now_ns);
 	}
+	return true;
 }
 
 static void make_dormant(void)
@@ -856,8 +858,8 @@ static void note_noticed(void)
 
 static void pass(void)
 {
+	struct gpreempt_pass pass = { .now_ns = sim.now_ns, .policy = sim.policy.ops };
 	u64 wait_ns;
-	bool asks;
 
 	sim.result->nr_passes++;
 	sim.result->parked = false;
@@ -868,12 +870,11 @@ static void pass(void)
 	sim.policy.params = sim.config->params;
 	hear();
 	sample();
-	asks = gpreempt_policy_needs_waves(&sim.policy, sim.now_ns);
-	if (asks)
-		ask_waves();
+	gpreempt_pass_look(&sim.policy, &pass, read_waves);
 	gpreempt_policy_cost(&sim.policy, LOOK_NS + LOOK_AWAKE_NS * sim.nr_awake + LOOK_RESTING_NS * (sim.nr_queues - sim.nr_awake),
-			     asks ? ASK_NS : 0);
-	gpreempt_policy_decide(&sim.policy, sim.now_ns, &sim.decision);
+			     pass.read ? ASK_NS : 0);
+	gpreempt_pass_decide(&sim.policy, &pass);
+	sim.decision = pass.decision;
 	sim.result->nr_reliefs += sim.decision.nr_relief;
 	note_noticed();
 	note_skew();
@@ -978,6 +979,7 @@ static void make_node(const struct sim_config *config, struct sim_result *result
 		return;
 	sim.policy.queues = sim.sampled;
 	sim.policy.nr = sim.nr_queues;
+	sim.policy.device.waves_known = true;
 	gpreempt_policy_use(&sim.policy, policy_named(config->policy));
 	make_groups(config);
 	look_at(sim.now_ns);
@@ -1121,6 +1123,5 @@ void sim_defaults(struct sim_config *config)
 		.drain_ns = 200 * US,
 		.slice_ns = 5 * MS,
 		.overhead_pct = 10,
-		.waves_known = true,
 	};
 }
