@@ -459,7 +459,7 @@ struct gpreempt_policy_job {
  *	&gpreempt_policy_node.mark
  * @top_mark: scratch: the same for @own_top
  * @own_top: scratch: highest own_rank of its ordering queues that demand at the level
- * @due_ns: edf: when the period ends that its queues with its deadline have or had; 0: never had one
+ * @due_ns: edf: when the period of its queues with its deadline ends or ended; 0: it never had one
  * @share: wfq: its account
  * @alone: without @user: for whom it works
  *
