@@ -40,7 +40,6 @@ void kfd_gpreempt_node_init(struct kfd_node *node)
 		return;
 	gn->node = node;
 	mutex_init(&gn->pass_lock);
-	gpreempt_pace_init_node(gn);
 	gpreempt_life_init_node(gn);
 	gpreempt_usage_init_node(gn);
 	if (gpreempt_queue_init_node(gn)) {
