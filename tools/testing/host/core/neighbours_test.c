@@ -271,6 +271,7 @@ BOTH(reset_never_waits_for_a_notifier, "a program whose doorbells cannot be with
 
 static int switches_off(void *unused)
 {
+	current->caps = CAP_SYS_ADMIN;
 	set("gpreempt_enable", "0");
 	return 0;
 }
