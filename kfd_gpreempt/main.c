@@ -130,4 +130,5 @@ void kfd_gpreempt_exit(void)
 	gpreempt_node_for_each(main_del_sysfs, NULL);
 	gpreempt_sysfs_exit();
 	gpreempt_doorbell_exit();
+	gpreempt_node_exit();
 }

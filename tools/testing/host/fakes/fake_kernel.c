@@ -364,6 +364,7 @@ struct task_struct *kthread_create_on_node(int (*fn)(void *data), void *data, in
 		return ERR_PTR(-ENOMEM);
 	init_task(task);
 	task->group_leader = task;
+	task->user_ns = &init_user_ns;
 	task->tgid = &main_pid;
 	task->fn = fn;
 	task->data = data;
@@ -979,6 +980,7 @@ void shim_init(void)
 	init_task(&main_task);
 	main_task.fiber = &main_fiber;
 	main_task.group_leader = &main_task;
+	main_task.user_ns = &init_user_ns;
 	main_task.tgid = &main_pid;
 	main_task.real_parent = &main_task;
 	init_pid_ns.child_reaper = &main_task;
