@@ -603,11 +603,12 @@ void rcu_barrier(void)
 }
 
 struct workqueue_struct {
-	struct task_struct *workers[NR_WORKERS];
+	struct task_struct *workers[NR_WORKERS_MAX];
 	bool begun;
 };
 
 static int work_loop(void *queue);
+int shim_nr_workers = NR_WORKERS;
 
 /* Each task is looked at in each switch, and most tests need none of these. They are the kernel's own: no allocation of theirs fails. */
 static void need_workers(struct workqueue_struct *queue)
@@ -617,10 +618,10 @@ static void need_workers(struct workqueue_struct *queue)
 	if (!queue || xchg(&queue->begun, true))
 		return;
 	shim_fail_alloc = 0;
-	for (i = 0; i < NR_WORKERS; i++)
+	for (i = 0; i < shim_nr_workers; i++)
 		queue->workers[i] = kthread_create(work_loop, queue, "worker");
 	shim_fail_alloc = fails;
-	for (i = 0; i < NR_WORKERS; i++)
+	for (i = 0; i < shim_nr_workers; i++)
 		wake_up_process(queue->workers[i]);
 }
 
@@ -630,7 +631,7 @@ static void wake_workers_locked(struct workqueue_struct *queue)
 
 	if (!queue)
 		wake_locked(worker);
-	for (i = 0; queue && i < NR_WORKERS; i++)
+	for (i = 0; queue && i < shim_nr_workers; i++)
 		wake_locked(queue->workers[i]);
 }
 
@@ -724,7 +725,7 @@ void destroy_workqueue(struct workqueue_struct *queue)
 
 	for (work = works; work; work = work->next)
 		BUG_ON(work->queue == queue);
-	for (i = 0; queue->begun && i < NR_WORKERS; i++)
+	for (i = 0; queue->begun && i < shim_nr_workers; i++)
 		kthread_stop(queue->workers[i]);
 	shim_free(queue);
 }
