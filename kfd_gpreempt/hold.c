@@ -7,7 +7,9 @@
  * under gpreempt_lock, which a queue's end takes as well.
  */
 #include <linux/jiffies.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
 #include <linux/wait.h>
 
 #include "node.h"
@@ -20,6 +22,25 @@
  * goes.
  */
 #define MAX_HOLDS	64
+
+/*
+ * Calls of a user that wait until queues are off; those with CAP_SYS_ADMIN may be more. Each looks
+ * at all queues when a monitor has acted.
+ */
+#define MAX_WAITS	64
+
+/**
+ * struct hold_wait - a call that waits
+ * @link: in @hold_waits
+ * @user: pays for it
+ */
+struct hold_wait {
+	struct list_head link;
+	kuid_t user;
+};
+
+static LIST_HEAD(hold_waits);
+static DEFINE_SPINLOCK(hold_waits_lock);
 
 /**
  * struct hold - a holder's hold of a queue
@@ -242,6 +263,30 @@ static int hold_await_off(struct hold_request *request, u32 timeout_ms)
 	}
 }
 
+static bool hold_wait_begin(struct hold_wait *wait, bool unbounded)
+{
+	const struct hold_wait *other;
+	unsigned int nr = 0;
+	bool may;
+
+	wait->user = gpreempt_target_user_of(current->group_leader);
+	spin_lock(&hold_waits_lock);
+	list_for_each_entry(other, &hold_waits, link)
+		nr += uid_eq(other->user, wait->user);
+	may = unbounded || nr < MAX_WAITS;
+	if (may)
+		list_add_tail(&wait->link, &hold_waits);
+	spin_unlock(&hold_waits_lock);
+	return may;
+}
+
+static void hold_wait_end(struct hold_wait *wait)
+{
+	spin_lock(&hold_waits_lock);
+	list_del(&wait->link);
+	spin_unlock(&hold_waits_lock);
+}
+
 static int hold_wait_until_off(struct hold_request *request, u32 timeout_ms)
 {
 	int r;
@@ -270,6 +315,7 @@ int gpreempt_hold(struct gpreempt_holder *holder, const struct gpreempt_target_m
 		  bool unbounded, u32 timeout_ms, u32 *nr_queues)
 {
 	struct hold_request request = { .holder = holder, .match = match, .unbounded = unbounded };
+	struct hold_wait wait;
 	int r;
 
 	if (!gpreempt_node_enabled(match->gpu_id))
@@ -280,13 +326,16 @@ int gpreempt_hold(struct gpreempt_holder *holder, const struct gpreempt_target_m
 		return r;
 	if (!request.found)
 		return -ENOENT;
+	if (!hold_wait_begin(&wait, match->sees_all))
+		return -EUSERS;
 	r = gpreempt_node_walk_locked(hold_one, &request);
 	if (r) {
 		gpreempt_unhold(holder, match, nr_queues);
-		return r;
+	} else {
+		r = hold_wait_until_off(&request, timeout_ms ?: queue_preemption_timeout_ms);
+		*nr_queues = request.done;
 	}
-	r = hold_wait_until_off(&request, timeout_ms ? timeout_ms : queue_preemption_timeout_ms);
-	*nr_queues = request.done;
+	hold_wait_end(&wait);
 	return r;
 }
 

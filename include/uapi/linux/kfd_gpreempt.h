@@ -578,8 +578,8 @@ struct gpreempt_set_param {
  * groups, reset of one of its queues); EOPNOTSUPP (the node cannot preempt, gave up or only observes, or
  * scheduling is switched off); ETIME (not saved in time; the hold stays, and the state is saved
  * when it is); EINTR (a signal; as ETIME); EIO (the device is suspended or being reset); ENOMEM
- * (nothing is held); EUSERS (64 descriptors hold a queue, and the caller has no CAP_SYS_ADMIN;
- * nothing is held); EPERM (GPREEMPT_HOLD_UNBOUNDED without CAP_SYS_ADMIN; GPREEMPT_HOLD_EVERYBODYS,
+ * (nothing is held); EUSERS (64 descriptors hold a queue, or 64 calls of the user wait, and the
+ * caller has no CAP_SYS_ADMIN; nothing is held); EPERM (GPREEMPT_HOLD_UNBOUNDED without CAP_SYS_ADMIN; GPREEMPT_HOLD_EVERYBODYS,
  * and a descriptor with CAP_SYS_ADMIN holds one: the others' holds were ended).
  */
 struct gpreempt_hold {

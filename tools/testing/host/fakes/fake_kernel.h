@@ -621,8 +621,10 @@ struct delayed_work {
 #define INIT_DEFERRABLE_WORK(dw, function)	INIT_DELAYED_WORK(dw, function)
 #define to_delayed_work(w)		container_of(w, struct delayed_work, work)
 void shim_schedule_work(struct workqueue_struct *queue, struct work_struct *work, u64 delay_ns);
-/* Has so many workers: as many works may be stuck while others go on. */
+/* Has so many workers: as many works may be stuck while others go on. A test may have more of them. */
 #define NR_WORKERS	2
+#define NR_WORKERS_MAX	18
+extern int shim_nr_workers;
 #define WQ_UNBOUND	2
 struct workqueue_struct *alloc_workqueue(const char *name, unsigned int flags, int max_active);
 void destroy_workqueue(struct workqueue_struct *queue);
