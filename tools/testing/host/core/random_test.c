@@ -169,8 +169,12 @@ static void any_trouble(bool hws)
 		resume();
 		break;
 	case 11:
-		if (one_in(4))
-			reset_gpu();
+		if (!one_in(4))
+			break;
+		reset_gpu();
+		kill_all();
+		for (i = 0; i < 3 && world.nr_queues < 48; i++)
+			add_queue(random_below(5) * 5 - 10);
 		break;
 	case 12:
 		CHECK_EQ(shim_param_set("gpreempt_policy", one_in(2) ? "hpf" : "wfq"), 0);

@@ -61,7 +61,7 @@
  * @immortal: not even a reset of its waves makes it leave
  * @reset: its waves were reset
  * @gone: destroyed
- * @abandoned: the next unmap loses its waves, which the driver finds out and returns 0
+ * @abandoned: the next unmap gives up on it; the driver resets it and returns 0
  * @stubborn: it takes a reset of all waves of its process to make it leave
  * @refuses: no slot of it is asked, for that failed with the first one
  * @busy_ns: for so long a kernel of it has had the device
@@ -160,7 +160,7 @@ struct sim_process {
  * @nr_returned: queues that were mapped without a runlist
  * @nr_deaf: so many requests by name are not heard, and
  * @late_answer: what the last of them would write in the end
- * @gave_up: firmware gave up on a queue that was named, and the driver has not asked yet
+ * @gave_up: firmware gave up on a queue, and the driver has not asked yet
  */
 struct sim_node {
 	struct kfd_node node;
@@ -268,7 +268,10 @@ struct sim_queue *add_queue_to(struct sim_process *process, u32 node, u32 priori
 struct sim_queue *add_queue(int nice);
 void destroy_queue(struct sim_queue *sq);
 void kill_process(struct sim_process *process);
-void update_queue(struct sim_queue *sq, u32 priority);
+void kill_all(void);
+/* Return: what the ioctl does */
+int update_queue(struct sim_queue *sq, u32 priority);
+/* And all others of its process on its node */
 void evict_queue(struct sim_queue *sq, bool evicted);
 void suspend_queue(struct sim_queue *sq, bool on);
 void give_gws(struct sim_queue *sq, bool on);
@@ -288,6 +291,7 @@ void revoke_mappings(u32 node);
 void take_all_off(void);	/* for a moment, until resume(): the device keeps its memory */
 void suspend(void);
 void resume(void);
+/* What ran is lost, and all processes stay off the device until they end. */
 void reset_gpu(void);
 
 /* Time passes, on the device too. */
