@@ -138,6 +138,7 @@ static struct v9_mqd *mqd_of(struct sim_queue *sq, u32 xcc)
 	return (void *)(sq->mqds + (PAGE_SIZE + CTL_STACK_BYTES) * xcc);
 }
 
+/* As 6.12 does. 7.3 leaves the queue's priority alone, see compat.h. All XCCs are alike here: no masks of CUs. */
 static void update_mqd(struct mqd_manager *mm, void *mqd, struct queue_properties *q, struct mqd_update_info *minfo)
 {
 	u32 xcc;
@@ -147,6 +148,7 @@ static void update_mqd(struct mqd_manager *mm, void *mqd, struct queue_propertie
 
 		m->cp_hqd_pipe_priority = pipe_priority_map[q->priority];
 		m->cp_hqd_queue_priority = q->priority;
+		/* The highest bit, which the driver leaves alone, tells that it has been here. The rest of an MQD is missing. */
 		m->cp_hqd_pq_doorbell_control = q->doorbell_off | 1U << 31;
 		m->cp_hqd_pq_base_lo = q->queue_address >> 8;
 		m->cp_hqd_pq_base_hi = q->queue_address >> 40;
@@ -233,6 +235,7 @@ static void restore(struct sim_queue *sq)
 
 /* ---- the hardware scheduler ---- */
 
+/* There are compute queues only. */
 static void __attribute__((unused)) decrement_queue_count(struct device_queue_manager *dqm, struct qcm_process_device *qpd, struct queue *q)
 {
 	BUG_ON(dqm->active_queue_count-- <= 0);
@@ -320,6 +323,7 @@ static int take_failure(int *failures)
 	return 1;
 }
 
+/* (The driver's fails if the HIQ is full.) */
 int pm_update_grace_period(struct packet_manager *pm, u32 grace_period)
 {
 	struct sim_node *sn = sim_of(container_of(pm, struct device_queue_manager, packet_mgr));
@@ -332,6 +336,7 @@ int pm_update_grace_period(struct packet_manager *pm, u32 grace_period)
 	return 0;
 }
 
+/* Slots of the first MEC that the graphics side has left, as each test likes. */
 unsigned int get_cp_queues_num(struct device_queue_manager *dqm)
 {
 	return sim_of(dqm)->nr_queue_slots;
@@ -363,6 +368,7 @@ static void wait_for_fence(struct sim_node *sn)
 	sn->saves = false;
 }
 
+/* Asking clears it. Which queue it was the driver only logs. */
 static bool check_preemption_failed(struct mqd_manager *mm, void *mqd)
 {
 	struct sim_node *sn = sim_of(mm->dqm);
@@ -741,6 +747,7 @@ int kgd_gfx_v9_hqd_destroy(struct amdgpu_device *adev, void *mqd, enum kfd_preem
 	return sq->mapped & 1U << xcc ? -ETIME : 0;
 }
 
+/* By the ring that the slot has, as the driver asks: not by what the queue says of itself by now. */
 static NO_TSAN bool hqd_is_occupied(struct amdgpu_device *adev, u64 address, u32 pipe, u32 queue, u32 xcc)
 {
 	EACH_QUEUE(sq) {
@@ -803,6 +810,7 @@ static const struct kfd2kgd_calls calls = {
 	.hqd_is_occupied = hqd_is_occupied,
 };
 
+/* All waves of the process's VMID. (It fails if the process has none, as after its queues have left.) */
 void dbgdev_wave_reset_wavefronts(struct kfd_node *node, struct kfd_process *p)
 {
 	world.nr_process_resets++;
@@ -817,6 +825,7 @@ void dbgdev_wave_reset_wavefronts(struct kfd_node *node, struct kfd_process *p)
 	}
 }
 
+/* Told are the processes with the mark, also for an older reset; here it is only counted. */
 void kfd_signal_reset_event(struct kfd_node *node)
 {
 	/* None would be all processes. */
@@ -1436,7 +1445,7 @@ static int change_queue(struct sim_queue *sq, struct mqd_manager *mm)
 	return 0;
 }
 
-/* ALLOC_QUEUE_GWS: an update as any other, which unmaps and maps everything. */
+/* ALLOC_QUEUE_GWS: an update as any other, which unmaps and maps everything. (Of a marked process it would be refused, and another queue of it may not have it.) */
 void give_gws(struct sim_queue *sq, bool on)
 {
 	struct device_queue_manager *dqm = sq->q.device->dqm;
@@ -1518,7 +1527,7 @@ void evict_queue(struct sim_queue *sq, bool evicted)
 	dqm_unlock(dqm);
 }
 
-/* SUSPEND_QUEUES, RESUME_QUEUES of the debugger, which there is with the hardware scheduler only. */
+/* SUSPEND_QUEUES, RESUME_QUEUES of the debugger, which there is with the hardware scheduler only. (The driver refuses a queue whose creation the debugger has not read yet.) */
 void suspend_queue(struct sim_queue *sq, bool on)
 {
 	struct device_queue_manager *dqm = sq->q.device->dqm;
@@ -1533,6 +1542,7 @@ void suspend_queue(struct sim_queue *sq, bool on)
 
 static struct task_struct administrator = { .pid = 99, .caps = CAP_SYS_NICE };
 
+/* Attaching also changes MQDs and sends runlists, of which there is nothing here. */
 void debug_process(struct sim_process *process, bool on)
 {
 	debug_process_by(process, on ? &administrator : NULL);

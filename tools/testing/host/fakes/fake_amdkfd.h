@@ -6,6 +6,20 @@
  * runlist takes all queues off and maps those that are active; without it (mqd) each queue has a slot. Programs are driven by tests.
  *
  * A queue's packets are kernels of one wave. The device runs as many at a time as it has slots for waves; each takes some time, on the device only.
+ * Each function that has a name of the driver's was compared with that of 6.12 and of 7.3. In brackets is what is simplified. What tests here rest on,
+ * and which test of tools/testing/selftests holds it with the real driver:
+ *
+ *	a queue that does not leave is reset alone, its process marked, and UPDATE_QUEUE refused	queue_that_fails_to_yield_is_reset
+ *	the others of a marked process, and new ones, are mapped					siblings_of_a_reset_queue_go_on
+ *	a refused UPDATE_QUEUE leaves the device without a runlist					refused_update_leaves_the_device_empty
+ *	after a reset of the device its processes stay off						lost_unmap_resets_the_device
+ *	an eviction takes all queues of a process, and gives them back					evicted_processes_come_back_whole
+ *	an unmap that cannot be sent leaves everything where it is					request_that_cannot_be_sent_changes_nothing
+ *	a runlist that could not be mapped leaves all off						mapping_is_tried_again
+ *	a suspended queue stays off									suspended_while_preempted_stays_off_until_both_let_it_go
+ *	without the hardware scheduler each queue has its slot						each_queue_is_saved_in_its_own_slot
+ *	a slot that is not left keeps its queue until its waves are reset				timeout_is_driven_to_an_end
+ *
  * fake_amdkfd.c looks after what must hold at every moment: a queue that is preempted is never mapped, a slot has one owner, every kernel runs to its
  * end once and in order.
  */
