@@ -143,6 +143,23 @@ TEST(having_had_a_queue_reset_is_no_exemption, "a program of which a queue was r
 	CHECK(on_device(low));
 }
 
+TEST(a_refused_update_keeps_nobody_off, "an update that the driver refuses to a program of which a queue was reset leaves all others on the device")
+{
+	low_has_a_sibling(true);
+	low->abandoned = true;
+	evict_and_restore(high);
+	CHECK_EQ(update_queue(sibling, NORMAL), -EACCES);
+	CHECK(on_device(high) && on_device(sibling));
+	submit(high, 1);
+	CHECK(run_until_idle(high, SEC));
+	/* Switched off, the driver does as it would without the package. */
+	set("gpreempt_enable", "0");
+	CHECK_EQ(update_queue(sibling, NORMAL), -EACCES);
+	CHECK(!on_device(high) && !on_device(sibling));
+	evict_and_restore(high);
+	CHECK(on_device(high) && on_device(sibling));
+}
+
 TEST(a_victim_that_is_reset_is_told, "a victim that does not leave, and is reset, is counted, stays off, and is no victim; its sibling, taken in the same pass, comes back")
 {
 	u64 resumed;

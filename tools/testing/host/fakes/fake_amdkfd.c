@@ -1415,7 +1415,7 @@ void kill_all(void)
 			kill_process(process_of(sq));
 }
 
-/* Of a process of which a queue was ever reset no queue is changed; the driver has taken all queues of all processes off by then, and does not map them again. */
+/* Of a process of which a queue was ever reset no queue is changed; the driver has taken all queues of all processes off by then, and would not map them again. */
 static int change_queue(struct sim_queue *sq, struct mqd_manager *mm)
 {
 	struct device_queue_manager *dqm = sq->q.device->dqm;
@@ -1425,8 +1425,11 @@ static int change_queue(struct sim_queue *sq, struct mqd_manager *mm)
 
 	if (hws_of(dqm)) {
 		r = unmap_queues_cpsch(dqm, KFD_UNMAP_QUEUES_FILTER_DYNAMIC_QUEUES, 0, USE_DEFAULT_GRACE_PERIOD, false);
-		if (pdd_of(sq)->has_reset_queue)
+		if (pdd_of(sq)->has_reset_queue) {
+			if (kfd_gpreempt_maps_again(dqm))
+				map_queues_cpsch(dqm);
 			return -EACCES;
+		}
 		if (r)
 			return r;
 	} else if (was_active) {

@@ -11,7 +11,7 @@
  *
  *	a queue that does not leave is reset alone, its process marked, and UPDATE_QUEUE refused	queue_that_fails_to_yield_is_reset
  *	the others of a marked process, and new ones, are mapped					siblings_of_a_reset_queue_go_on
- *	a refused UPDATE_QUEUE leaves the device without a runlist					refused_update_leaves_the_device_empty
+ *	a refused UPDATE_QUEUE leaves the device without a runlist					refused_update_keeps_nobody_off
  *	after a reset of the device its processes stay off						lost_unmap_resets_the_device
  *	an eviction takes all queues of a process, and gives them back					evicted_processes_come_back_whole
  *	an unmap that cannot be sent leaves everything where it is					request_that_cannot_be_sent_changes_nothing
