@@ -144,6 +144,7 @@ static struct hold *hold_find_locked(const struct gpreempt_holder *holder,
  * @found: queues that match
  * @done: queues that are off the device, or that were held before this and are not any more
  * @denied: a hold was left that is not the caller's to end
+ * @reset: a queue was reset while it was held
  */
 struct hold_request {
 	struct gpreempt_holder *holder;
@@ -152,6 +153,7 @@ struct hold_request {
 	u32 found;
 	u32 done;
 	bool denied;
+	bool reset;
 };
 
 /* Only a hint: the backend looks again, and a caller that waits then waits until the timeout. */
@@ -359,6 +361,7 @@ static int hold_unhold_one(struct gpreempt_queue *gq, void *arg)
 		ended = true;
 	}
 	request->done += ended;
+	request->reset |= ended && gpreempt_obstacle_was_reset(gq);
 	return 0;
 }
 
@@ -371,7 +374,7 @@ static int hold_unhold_one(struct gpreempt_queue *gq, void *arg)
  * Context: may sleep; no lock of the scheduler held.
  *
  * Return: 0; -ENOENT: there is no such queue; -EPERM: one is still held by a caller with
- * CAP_SYS_ADMIN, which this one cannot overrule
+ * CAP_SYS_ADMIN, which this one cannot overrule; -EIO: one was reset and stays off, nothing is held
  */
 int gpreempt_unhold(struct gpreempt_holder *holder, const struct gpreempt_target_match *match,
 		    u32 *nr_queues)
@@ -382,6 +385,8 @@ int gpreempt_unhold(struct gpreempt_holder *holder, const struct gpreempt_target
 	*nr_queues = request.done;
 	if (request.denied)
 		return -EPERM;
+	if (request.reset)
+		return -EIO;
 	return request.found ? 0 : -ENOENT;
 }
 

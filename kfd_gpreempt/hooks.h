@@ -55,6 +55,7 @@ void __kfd_gpreempt_queue_destroyed(struct queue *q);
 void __kfd_gpreempt_queue_updated(struct queue *q);
 void __kfd_gpreempt_mqd_updated(struct queue *q, struct mqd_update_info *minfo);
 void __kfd_gpreempt_runlist_asked(struct queue *q);
+bool __kfd_gpreempt_maps_again(const struct device_queue_manager *dqm);
 
 /* Context: p->mutex held; may sleep. @q is on its dqm and visible in procfs. */
 static inline void kfd_gpreempt_queue_created(struct queue *q)
@@ -94,6 +95,12 @@ static inline void kfd_gpreempt_mqd_updated(struct queue *q, struct mqd_update_i
 		__kfd_gpreempt_runlist_asked(q);
 		__kfd_gpreempt_mqd_updated(q, minfo);
 	}
+}
+
+/* Context: dqm_lock held; all queues are off, for an update that is refused. */
+static inline bool kfd_gpreempt_maps_again(const struct device_queue_manager *dqm)
+{
+	return static_branch_unlikely(&kfd_gpreempt_key) && __kfd_gpreempt_maps_again(dqm);
 }
 
 /*
@@ -186,6 +193,10 @@ static inline void kfd_gpreempt_queue_created(struct queue *q) { }
 static inline void kfd_gpreempt_queue_destroyed(struct queue *q) { }
 static inline void kfd_gpreempt_queue_updated(struct queue *q) { }
 static inline void kfd_gpreempt_mqd_updated(struct queue *q, struct mqd_update_info *minfo) { }
+static inline bool kfd_gpreempt_maps_again(const struct device_queue_manager *dqm)
+{
+	return false;
+}
 static inline void kfd_gpreempt_node_init(struct kfd_node *node) { }
 static inline void kfd_gpreempt_node_fini(struct kfd_node *node) { }
 static inline void kfd_gpreempt_pause(struct kfd_dev *kfd) { }

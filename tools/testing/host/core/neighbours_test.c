@@ -264,6 +264,7 @@ BOTH(reset_never_waits_for_a_notifier, "a program whose doorbells cannot be with
 	world.before_unmapping = NULL;
 	run(20 * MS);
 	/* The device works. */
+	rivals_begin_anew();
 	submit(low, 5);
 	submit_and_run(high, 5, 10 * MS);
 	CHECK(preempted(low));
@@ -291,6 +292,7 @@ BOTH(switching_off_waits_for_no_notifier, "switching off, and a reset while that
 	WRITE_ONCE(job_hangs, false);
 	world.before_unmapping = NULL;
 	set("gpreempt_enable", "1");
+	rivals_begin_anew();
 	run(20 * MS);
 	submit(low, 5);
 	submit_and_run(high, 5, 10 * MS);

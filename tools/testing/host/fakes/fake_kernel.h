@@ -380,6 +380,7 @@ struct hlist_head {
 static inline void INIT_LIST_HEAD(struct list_head *list) { list->next = list->prev = list; }
 static inline bool list_empty(const struct list_head *list) { return READ_ONCE(list->next) == list; }
 static inline bool list_empty_careful(const struct list_head *list) { return smp_load_acquire(&list->next) == list; }
+#define list_first_entry(list, type, member)	container_of((list)->next, type, member)
 static inline void list_add_tail(struct list_head *entry, struct list_head *list)
 {
 	entry->next = list;
@@ -387,6 +388,7 @@ static inline void list_add_tail(struct list_head *entry, struct list_head *list
 	smp_store_release(&list->prev->next, entry);
 	list->prev = entry;
 }
+static inline void list_add(struct list_head *entry, struct list_head *list) { list_add_tail(entry, list->next); }
 /* Readers may still be there: they find their way on. A second removal finds that there was one. */
 static inline void list_del_rcu(struct list_head *entry)
 {
