@@ -35,15 +35,17 @@ struct gpreempt_queue;
 
 /*
  * Members of amdkfd's structures. is_preempted: under dqm_lock; gpreempt_files: under p->mutex;
- * gpreempt_fixed: some mapping of the process's doorbells cannot be withdrawn, for ever; the
- * pointers: see node.h, and doorbell.c for that of the process, which is set once.
+ * gpreempt_fixed: some mapping of the process's doorbells cannot be withdrawn, for ever;
+ * gpreempt_due_ns: pace.c's; the pointers: see node.h, and doorbell.c for that of the process,
+ * which is set once.
  */
 #define KFD_GPREEMPT_PROPERTIES		bool is_preempted;
 #define KFD_GPREEMPT_QUEUE		struct gpreempt_queue *gpreempt; bool gpreempt_files;
 #define KFD_GPREEMPT_QUEUE_STORE	.store = kfd_gpreempt_queue_store,
 #define KFD_GPREEMPT_FDINFO		.show_fdinfo = kfd_gpreempt_show_fdinfo,
 #define KFD_GPREEMPT_NODE		struct gpreempt_node *gpreempt;
-#define KFD_GPREEMPT_PROCESS		struct gpreempt_doorbells *gpreempt; bool gpreempt_fixed;
+#define KFD_GPREEMPT_PROCESS		struct gpreempt_doorbells *gpreempt; bool gpreempt_fixed; \
+					s64 gpreempt_due_ns;
 #define KFD_GPREEMPT_RUNNABLE(q)	&& !(q).is_preempted
 
 DECLARE_STATIC_KEY_FALSE(kfd_gpreempt_key);
@@ -52,12 +54,16 @@ void __kfd_gpreempt_queue_created(struct queue *q);
 void __kfd_gpreempt_queue_destroyed(struct queue *q);
 void __kfd_gpreempt_queue_updated(struct queue *q);
 void __kfd_gpreempt_mqd_updated(struct queue *q, struct mqd_update_info *minfo);
+void __kfd_gpreempt_runlist_asked(struct queue *q);
+bool __kfd_gpreempt_maps_again(const struct device_queue_manager *dqm);
 
 /* Context: p->mutex held; may sleep. @q is on its dqm and visible in procfs. */
 static inline void kfd_gpreempt_queue_created(struct queue *q)
 {
-	if (static_branch_unlikely(&kfd_gpreempt_key))
+	if (static_branch_unlikely(&kfd_gpreempt_key)) {
+		__kfd_gpreempt_runlist_asked(q);
 		__kfd_gpreempt_queue_created(q);
+	}
 }
 
 /*
@@ -67,6 +73,8 @@ static inline void kfd_gpreempt_queue_created(struct queue *q)
  */
 static inline void kfd_gpreempt_queue_destroyed(struct queue *q)
 {
+	if (static_branch_unlikely(&kfd_gpreempt_key))
+		__kfd_gpreempt_runlist_asked(q);
 	__kfd_gpreempt_queue_destroyed(q);
 }
 
@@ -83,8 +91,16 @@ static inline void kfd_gpreempt_queue_updated(struct queue *q)
  */
 static inline void kfd_gpreempt_mqd_updated(struct queue *q, struct mqd_update_info *minfo)
 {
-	if (static_branch_unlikely(&kfd_gpreempt_key))
+	if (static_branch_unlikely(&kfd_gpreempt_key)) {
+		__kfd_gpreempt_runlist_asked(q);
 		__kfd_gpreempt_mqd_updated(q, minfo);
+	}
+}
+
+/* Context: dqm_lock held; all queues are off, for an update that is refused. */
+static inline bool kfd_gpreempt_maps_again(const struct device_queue_manager *dqm)
+{
+	return static_branch_unlikely(&kfd_gpreempt_key) && __kfd_gpreempt_maps_again(dqm);
 }
 
 /*
@@ -177,6 +193,10 @@ static inline void kfd_gpreempt_queue_created(struct queue *q) { }
 static inline void kfd_gpreempt_queue_destroyed(struct queue *q) { }
 static inline void kfd_gpreempt_queue_updated(struct queue *q) { }
 static inline void kfd_gpreempt_mqd_updated(struct queue *q, struct mqd_update_info *minfo) { }
+static inline bool kfd_gpreempt_maps_again(const struct device_queue_manager *dqm)
+{
+	return false;
+}
 static inline void kfd_gpreempt_node_init(struct kfd_node *node) { }
 static inline void kfd_gpreempt_node_fini(struct kfd_node *node) { }
 static inline void kfd_gpreempt_pause(struct kfd_dev *kfd) { }

@@ -195,7 +195,7 @@ int gpreempt_resume(struct gpreempt *handle, const struct gpreempt_target *targe
  * gpreempt_resume_all() - end all holds on a queue or on the queues of a process, of whatever
  * descriptor
  *
- * Return: number of queues given back, which may be 0; -EPERM and those of the target.
+ * Return: number of queues given back, which may be 0; -EPERM, -EIO and those of the target.
  */
 int gpreempt_resume_all(struct gpreempt *handle, const struct gpreempt_target *target);
 

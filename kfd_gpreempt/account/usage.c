@@ -27,11 +27,13 @@
 /**
  * struct usage_user - for whom a node remembers entries
  * @uid: the user
+ * @tenant: the policy's; the monitor's alone
  * @nr_entries: those that say so
  * @nr_ended: those of them without a process, the rest not counted
  */
 struct usage_user {
 	kuid_t uid;
+	struct gpreempt_policy_tenant tenant;
 	u32 nr_entries;
 	u32 nr_ended;
 };
@@ -343,6 +345,9 @@ void gpreempt_usage_join(struct gpreempt_process *process)
 	like.kind = GPREEMPT_USAGE_PROCESS;
 	like.pid = task_tgid(leader);
 	process->usage.of[GPREEMPT_SUM_PROCESS] = usage_get(process, &like);
+	/* It stays as long as the process does: so does its entry. */
+	if (process->usage.of[GPREEMPT_SUM_PROCESS])
+		process->policy.user = &process->usage.of[GPREEMPT_SUM_PROCESS]->user->tenant;
 	usage_forget(process->gn);
 	usage_forget_users(process->gn);
 }

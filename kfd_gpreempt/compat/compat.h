@@ -57,7 +57,7 @@
  * gpreempt_compat_counts_waves() - does the driver count waves in flight of each queue?
  * gpreempt_compat_count_waves() - those of one XCC, an entry of the buffer for each HQD
  * gpreempt_compat_resets_queues() - can a queue be reset alone, and its process be told?
- * gpreempt_compat_was_reset() - was a queue of the process on this node reset?
+ * gpreempt_compat_was_reset() - was a queue of the process on this node ever reset?
  * gpreempt_compat_tell_reset() - tell the process whose queue was reset. dqm_lock held
  * gpreempt_compat_pointer_bo() - what the GPU has at a ring pointer of a queue, with a reference to
  * it; NULL: nothing, or not at this page alone. p->mutex held; may sleep

@@ -9,7 +9,11 @@
  * context: 1 in the first process that a program has of KFD's, from 2 on in its contexts. job: the
  * id of its job; 0: it has none. state: see gpreempt_queue_sysfs_state(). The pointers are read
  * now, everything else is from the monitor's last pass.
+ *
+ * Both tell what all programs do, so they are for CAP_SYS_ADMIN. The folder's mode alone does not
+ * keep a container's root out, which may have no rights.
  */
+#include <linux/capability.h>
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
 
@@ -53,6 +57,8 @@ static void debugfs_show_node(struct gpreempt_node *gn, void *arg)
 
 static int debugfs_queues_show(struct seq_file *m, void *unused)
 {
+	if (!capable(CAP_SYS_ADMIN))
+		return -EPERM;
 	seq_puts(m, "gpu_id pid qid prio state rptr wptr waves preempt_count preempted_ns ");
 	seq_puts(m, "effective_prio context job\n");
 	gpreempt_node_for_each(debugfs_show_node, m);
@@ -69,6 +75,8 @@ static int debugfs_dump_show(struct seq_file *m, void *unused)
 {
 	struct drm_printer p = drm_seq_file_printer(m);
 
+	if (!capable(CAP_SYS_ADMIN))
+		return -EPERM;
 	gpreempt_node_for_each(debugfs_dump_node, &p);
 	return 0;
 }

@@ -15,6 +15,7 @@
 #include "core/node.h"
 #include "compat/compat.h"
 #include "dump.h"
+#include "core/obstacle.h"
 #include "queue_sysfs.h"
 #include "amdgpu.h"
 #include "kfd_device_queue_manager.h"
@@ -51,7 +52,7 @@
  * @is_suspended: the debugger does
  * @is_gws: runs cooperative groups
  * @debugged: its process is under the debugger
- * @reset: its process has a queue that was reset
+ * @reset: it was reset, and is off the device for that
  * @preempt_count: see &struct gpreempt_queue
  * @preempted_ns: see &struct gpreempt_queue
  */
@@ -192,7 +193,7 @@ static void dump_copy_queue(struct queue_copy *c, const struct gpreempt_queue *g
 	c->is_suspended = properties->is_suspended;
 	c->is_gws = properties->is_gws;
 	c->debugged = gq->process->p->debug_trap_enabled || gq->process->pdd->qpd.is_debug;
-	c->reset = gpreempt_compat_was_reset(gq->process->pdd);
+	c->reset = gpreempt_obstacle_was_reset(gq);
 	c->preempt_count = gq->account.preempt_count;
 	c->preempted_ns = gq->account.preempted_ns;
 }

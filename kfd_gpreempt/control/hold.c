@@ -7,7 +7,9 @@
  * under gpreempt_lock, which a queue's end takes as well.
  */
 #include <linux/jiffies.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
 #include <linux/wait.h>
 
 #include "core/node.h"
@@ -20,6 +22,25 @@
  * goes.
  */
 #define MAX_HOLDS	64
+
+/*
+ * Calls of a user that wait until queues are off; those with CAP_SYS_ADMIN may be more. Each looks
+ * at all queues when a monitor has acted.
+ */
+#define MAX_WAITS	64
+
+/**
+ * struct hold_wait - a call that waits
+ * @link: in @hold_waits
+ * @user: pays for it
+ */
+struct hold_wait {
+	struct list_head link;
+	kuid_t user;
+};
+
+static LIST_HEAD(hold_waits);
+static DEFINE_SPINLOCK(hold_waits_lock);
 
 /**
  * struct hold - a holder's hold of a queue
@@ -123,6 +144,7 @@ static struct hold *hold_find_locked(const struct gpreempt_holder *holder,
  * @found: queues that match
  * @done: queues that are off the device, or that were held before this and are not any more
  * @denied: a hold was left that is not the caller's to end
+ * @reset: a queue was reset while it was held
  */
 struct hold_request {
 	struct gpreempt_holder *holder;
@@ -131,6 +153,7 @@ struct hold_request {
 	u32 found;
 	u32 done;
 	bool denied;
+	bool reset;
 };
 
 /* Only a hint: the backend looks again, and a caller that waits then waits until the timeout. */
@@ -242,6 +265,30 @@ static int hold_await_off(struct hold_request *request, u32 timeout_ms)
 	}
 }
 
+static bool hold_wait_begin(struct hold_wait *wait, bool unbounded)
+{
+	const struct hold_wait *other;
+	unsigned int nr = 0;
+	bool may;
+
+	wait->user = gpreempt_target_user_of(current->group_leader);
+	spin_lock(&hold_waits_lock);
+	list_for_each_entry(other, &hold_waits, link)
+		nr += uid_eq(other->user, wait->user);
+	may = unbounded || nr < MAX_WAITS;
+	if (may)
+		list_add_tail(&wait->link, &hold_waits);
+	spin_unlock(&hold_waits_lock);
+	return may;
+}
+
+static void hold_wait_end(struct hold_wait *wait)
+{
+	spin_lock(&hold_waits_lock);
+	list_del(&wait->link);
+	spin_unlock(&hold_waits_lock);
+}
+
 static int hold_wait_until_off(struct hold_request *request, u32 timeout_ms)
 {
 	int r;
@@ -270,6 +317,7 @@ int gpreempt_hold(struct gpreempt_holder *holder, const struct gpreempt_target_m
 		  bool unbounded, u32 timeout_ms, u32 *nr_queues)
 {
 	struct hold_request request = { .holder = holder, .match = match, .unbounded = unbounded };
+	struct hold_wait wait;
 	int r;
 
 	if (!gpreempt_node_enabled(match->gpu_id))
@@ -280,13 +328,16 @@ int gpreempt_hold(struct gpreempt_holder *holder, const struct gpreempt_target_m
 		return r;
 	if (!request.found)
 		return -ENOENT;
+	if (!hold_wait_begin(&wait, match->sees_all))
+		return -EUSERS;
 	r = gpreempt_node_walk_locked(hold_one, &request);
 	if (r) {
 		gpreempt_unhold(holder, match, nr_queues);
-		return r;
+	} else {
+		r = hold_wait_until_off(&request, timeout_ms ?: queue_preemption_timeout_ms);
+		*nr_queues = request.done;
 	}
-	r = hold_wait_until_off(&request, timeout_ms ? timeout_ms : queue_preemption_timeout_ms);
-	*nr_queues = request.done;
+	hold_wait_end(&wait);
 	return r;
 }
 
@@ -310,6 +361,7 @@ static int hold_unhold_one(struct gpreempt_queue *gq, void *arg)
 		ended = true;
 	}
 	request->done += ended;
+	request->reset |= ended && gpreempt_obstacle_was_reset(gq);
 	return 0;
 }
 
@@ -322,7 +374,7 @@ static int hold_unhold_one(struct gpreempt_queue *gq, void *arg)
  * Context: may sleep; no lock of the scheduler held.
  *
  * Return: 0; -ENOENT: there is no such queue; -EPERM: one is still held by a caller with
- * CAP_SYS_ADMIN, which this one cannot overrule
+ * CAP_SYS_ADMIN, which this one cannot overrule; -EIO: one was reset and stays off, nothing is held
  */
 int gpreempt_unhold(struct gpreempt_holder *holder, const struct gpreempt_target_match *match,
 		    u32 *nr_queues)
@@ -333,6 +385,8 @@ int gpreempt_unhold(struct gpreempt_holder *holder, const struct gpreempt_target
 	*nr_queues = request.done;
 	if (request.denied)
 		return -EPERM;
+	if (request.reset)
+		return -EIO;
 	return request.found ? 0 : -ENOENT;
 }
 

@@ -15,6 +15,7 @@
 #include <linux/sysfs.h>
 
 #include "core/node.h"
+#include "core/obstacle.h"
 #include "queue_sysfs.h"
 
 /**
@@ -31,7 +32,7 @@
  */
 const char *gpreempt_queue_sysfs_state(const struct gpreempt_queue *gq, u64 pending)
 {
-	if (READ_ONCE(gq->hw.lost))
+	if (gpreempt_obstacle_was_reset(gq))
 		return "lost";
 	if (gpreempt_policy_read(gq->policy.preempted))
 		return READ_ONCE(gq->hw.leaving) ? "leaving" : "preempted";

@@ -105,7 +105,7 @@ static bool backend_saved_waves(struct device_queue_manager *dqm, struct queue *
  * @mapped: a runlist saved all queues and maps those that are not preempted (hws)
  * @preempting: a queue is taken off the device
  * @whole: a runlist has to do it (hws)
- * @left: victims have left the device, by their names (hws)
+ * @left: victims have left the device (hws)
  * @named: all was done without a runlist, and no other queue left the device (hws)
  * @nr_named: queues that packets name so far (hws)
  * @packet: the next one, in the HIQ (hws)
@@ -144,9 +144,29 @@ static void backend_refuse(struct backend_pass *pass, struct gpreempt_queue *gq,
 {
 	gq->policy.set.immovable = true;
 	gq->policy.action = GPREEMPT_KEEP;
-	WRITE_ONCE(gq->policy.verdict, skip == GPREEMPT_SKIP_INACTIVE ? GPREEMPT_VERDICT_DRIVER :
-									GPREEMPT_VERDICT_OBSTACLE);
+	WRITE_ONCE(gq->policy.verdict, gq->q->properties.is_active ? GPREEMPT_VERDICT_OBSTACLE :
+								     GPREEMPT_VERDICT_DRIVER);
 	gpreempt_stats_skip(pass->gn, gq, skip);
+}
+
+/*
+ * Victims have left the device. If firmware gives up on a queue, the driver resets it, takes its
+ * is_active away and goes on as if nothing had happened. That one has nothing left to resume.
+ */
+static void backend_take(struct backend_pass *pass, struct qcm_process_device *qpd, struct queue *q,
+			 struct gpreempt_queue *gq)
+{
+	if (gq->hw.done != GPREEMPT_PREEMPT || q->properties.is_preempted)
+		return;
+	if (!q->properties.is_active) {
+		gq->hw.done = GPREEMPT_KEEP;
+		backend_refuse(pass, gq, GPREEMPT_SKIP_RESET);
+		gpreempt_stats_failure(pass->gn, gq, GPREEMPT_FAILURE_VICTIM_RESET, -EIO);
+		return;
+	}
+	q->properties.is_preempted = true;
+	WRITE_ONCE(q->properties.is_active, false);
+	decrement_queue_count(pass->dqm, qpd, q);
 }
 
 /* What it has just saved, if gpreempt_verify asks whether that stays as it is. */

@@ -114,8 +114,11 @@ void kfd_gpreempt_runlist_built(struct device_queue_manager *dqm, bool over_subs
 	gpreempt_mqd_priority_apply(gn);
 }
 
-static void hws_flag_preemption(struct backend_pass *pass, struct qcm_process_device *qpd,
-				struct queue *q, struct gpreempt_queue *gq)
+/*
+ * It stays active until it is off the device: so it is told from one that the driver resets
+ * meanwhile, and it is as it was if nothing comes of the pass.
+ */
+static void hws_flag_preemption(struct backend_pass *pass, struct gpreempt_queue *gq)
 {
 	enum gpreempt_skip skip = backend_obstacle(pass->dqm, gq);
 
@@ -124,9 +127,6 @@ static void hws_flag_preemption(struct backend_pass *pass, struct qcm_process_de
 		return;
 	}
 	gpreempt_stats_preempting(gq);
-	q->properties.is_preempted = true;
-	WRITE_ONCE(q->properties.is_active, false);
-	decrement_queue_count(pass->dqm, qpd, q);
 	gq->hw.done = GPREEMPT_PREEMPT;
 	pass->changed = true;
 	pass->preempting = true;
@@ -134,11 +134,14 @@ static void hws_flag_preemption(struct backend_pass *pass, struct qcm_process_de
 		pass->victim = gq;
 }
 
-/* Not mapped again after a reset: its state is gone, and QUEUE_IS_ACTIVE does not know. */
+/*
+ * It was off the device, where no reset of queues reaches: whatever became of others of its
+ * process, it goes on.
+ */
 static void hws_unflag(struct backend_pass *pass, struct qcm_process_device *qpd, struct queue *q)
 {
 	q->properties.is_preempted = false;
-	if (!QUEUE_IS_ACTIVE(q->properties) || gpreempt_compat_was_reset(qpd_to_pdd(qpd)))
+	if (!QUEUE_IS_ACTIVE(q->properties))
 		return;
 	WRITE_ONCE(q->properties.is_active, true);
 	increment_queue_count(pass->dqm, qpd, q);
@@ -150,7 +153,7 @@ static void hws_flag(struct backend_pass *pass, struct qcm_process_device *qpd, 
 {
 	gq->hw.done = GPREEMPT_KEEP;
 	if (gq->policy.action == GPREEMPT_PREEMPT && !q->properties.is_preempted) {
-		hws_flag_preemption(pass, qpd, q, gq);
+		hws_flag_preemption(pass, gq);
 	} else if (gq->policy.action == GPREEMPT_RESUME && q->properties.is_preempted) {
 		backend_verify(pass, gq);
 		hws_unflag(pass, qpd, q);
@@ -158,12 +161,11 @@ static void hws_flag(struct backend_pass *pass, struct qcm_process_device *qpd, 
 	}
 }
 
-static void hws_undo_preemption(struct backend_pass *pass, struct qcm_process_device *qpd,
-				struct queue *q, struct gpreempt_queue *gq)
+static void hws_give_up(struct backend_pass *pass, struct qcm_process_device *qpd, struct queue *q,
+			struct gpreempt_queue *gq)
 {
 	if (gq->hw.done != GPREEMPT_PREEMPT)
 		return;
-	hws_unflag(pass, qpd, q);
 	gq->hw.done = GPREEMPT_KEEP;
 	gq->policy.action = GPREEMPT_KEEP;
 }
@@ -269,13 +271,6 @@ static void hws_confirm(struct backend_pass *pass, struct qcm_process_device *qp
 			gpreempt_demand_saw(&gq->policy, &pass->gn->policy.device, false,
 					    pass->saved_ns);
 		gpreempt_stats_preempted(gq, pass->saved_ns);
-		/*
-		 * The CP may have abandoned a queue, and the driver reset it and still returned 0.
-		 */
-		if (gpreempt_compat_was_reset(qpd_to_pdd(qpd))) {
-			gq->policy.set.immovable = true;
-			gpreempt_stats_failure(pass->gn, gq, GPREEMPT_FAILURE_VICTIM_RESET, -EIO);
-		}
 	} else if (gq->hw.done == GPREEMPT_RESUME) {
 		if (gq->policy.saved_waves || !gq->stamps.seen[GPREEMPT_STAMP_CONNECT])
 			backend_read_stamps(pass, gq);
@@ -287,10 +282,10 @@ static void hws_confirm(struct backend_pass *pass, struct qcm_process_device *qp
 
 /*
  * What an error of a hardware pass means:
- * - there is no runlist on the device, or victims left it by their names: the unmap was
- * acknowledged, they are saved, mapping failed. Try again.
- * - -ETIME: unmapping was not acknowledged. The driver has marked every process as reset, so the
- * victims are neither preempted any more nor mapped: they belong to its recovery.
+ * - the victims have left, by a runlist or by their names: they are saved, mapping failed. Try
+ * again.
+ * - -ETIME: unmapping was not acknowledged. The victims are where they were, and belong to the
+ * driver's recovery, as all other queues do.
  * - -EIO after a fatal error (RAS): the driver waits for no answer, but all else is as with -ETIME.
  * - -EIO: the GPU is being reset, or about to. No failure: the driver pauses us when it comes to
  * its queues.
@@ -304,8 +299,8 @@ static void hws_error(struct backend_pass *pass, int error, struct gpreempt_outc
 	enum gpreempt_failure cause = GPREEMPT_FAILURE_MAP;
 
 	pass->gn->hw.behind = true;
-	if (pass->dqm->active_runlist && !pass->left) {
-		backend_for_each(pass, hws_undo_preemption);
+	if (!pass->left) {
+		backend_for_each(pass, hws_give_up);
 		cause = silent ? GPREEMPT_FAILURE_UNMAP_TIMEOUT : GPREEMPT_FAILURE_SEND;
 	}
 	outcome->stop = silent;
@@ -366,13 +361,29 @@ static void hws_begin_with_others(struct device_queue_manager *dqm)
 		list_rotate_left(&cur->qpd->queues_list);
 }
 
-/* Everything leaves the device, and what the flags leave active comes back. */
+/*
+ * Everything leaves the device, and what the flags leave active comes back: the driver's
+ * execute_queues_cpsch(), with victims taken in between.
+ */
 static int hws_runlist(struct backend_pass *pass)
 {
+	struct device_queue_manager *dqm = pass->dqm;
+	struct rw_semaphore *reset_sem = &dqm->dev->adev->reset_domain->sem;
+	int r;
+
 	if (pass->gn->hw.turns)
-		hws_begin_with_others(pass->dqm);
-	return execute_queues_cpsch(pass->dqm, KFD_UNMAP_QUEUES_FILTER_DYNAMIC_QUEUES, 0,
-				    USE_DEFAULT_GRACE_PERIOD);
+		hws_begin_with_others(dqm);
+	if (!down_read_trylock(reset_sem))
+		return -EIO;
+	r = unmap_queues_cpsch(dqm, KFD_UNMAP_QUEUES_FILTER_DYNAMIC_QUEUES, 0,
+			       USE_DEFAULT_GRACE_PERIOD, false);
+	if (!r) {
+		pass->left = true;
+		backend_for_each(pass, backend_take);
+		r = map_queues_cpsch(dqm);
+	}
+	up_read(reset_sem);
+	return r;
 }
 
 static void hws_apply(struct gpreempt_node *gn, struct gpreempt_outcome *outcome)

@@ -40,7 +40,6 @@ void kfd_gpreempt_node_init(struct kfd_node *node)
 		return;
 	gn->node = node;
 	mutex_init(&gn->pass_lock);
-	gpreempt_pace_init_node(gn);
 	gpreempt_life_init_node(gn);
 	gpreempt_usage_init_node(gn);
 	if (gpreempt_queue_init_node(gn)) {
@@ -131,4 +130,5 @@ void kfd_gpreempt_exit(void)
 	gpreempt_node_for_each(main_del_sysfs, NULL);
 	gpreempt_sysfs_exit();
 	gpreempt_doorbell_exit();
+	gpreempt_node_exit();
 }

@@ -8,6 +8,7 @@
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/wait.h>
+#include <linux/workqueue.h>
 
 #include "node.h"
 #include "amdgpu.h"
@@ -18,11 +19,20 @@ DEFINE_MUTEX(gpreempt_lock);
 
 /*
  * Woken when a monitor has acted, or has nothing to act on any more; gpreempt_node_passes() tells
- * that it was. Monitors of all nodes write both, so they do it for those alone who wait.
+ * that it was. Monitors of all nodes write both, so they do it for those alone who wait. Of more
+ * than a few a work item wakes them: a pass does not pay for their number.
  */
+#define FEW_WAITERS	4
 DECLARE_WAIT_QUEUE_HEAD(gpreempt_acted);
 static atomic_t passes;
 static atomic_t waiting;
+
+static void node_wake_waiters(struct work_struct *work)
+{
+	wake_up_all(&gpreempt_acted);
+}
+
+static DECLARE_WORK(wake_waiters, node_wake_waiters);
 
 /*
  * Outermost lock: serialises everything that starts, stops, adds or removes nodes. Removing a node
@@ -283,12 +293,28 @@ bool gpreempt_node_enabled(u32 gpu_id)
  */
 void gpreempt_node_acted(void)
 {
+	int nr;
+
 	/* Pairs with gpreempt_node_await(): either the caller sees what was done, or we see it. */
 	smp_mb();
-	if (likely(!atomic_read(&waiting)))
+	nr = atomic_read(&waiting);
+	if (likely(!nr))
 		return;
 	atomic_inc(&passes);
-	wake_up_all(&gpreempt_acted);
+	if (nr <= FEW_WAITERS)
+		wake_up_all(&gpreempt_acted);
+	else
+		schedule_work(&wake_waiters);
+}
+
+/**
+ * gpreempt_node_exit() - no caller is left to be woken
+ *
+ * Context: module exit; no command is under way.
+ */
+void gpreempt_node_exit(void)
+{
+	cancel_work_sync(&wake_waiters);
 }
 
 /**

@@ -270,6 +270,7 @@ int gpreempt_node_find_locked(gpreempt_node_fn fn, void *arg);
 int gpreempt_node_find(gpreempt_node_fn fn, void *arg);
 bool gpreempt_node_enabled(u32 gpu_id);
 void gpreempt_node_acted(void);
+void gpreempt_node_exit(void);
 void gpreempt_node_await(void);
 void gpreempt_node_await_end(void);
 unsigned int gpreempt_node_passes(void);

@@ -2,7 +2,7 @@
 /*
  * obstacle.c - why the driver does not let a queue go
  *
- * Reads the driver's state and nothing of ours.
+ * Reads the driver's state, and what a backend had to do to a queue.
  */
 #include <linux/capability.h>
 #include <linux/ptrace.h>
@@ -42,6 +42,30 @@ bool gpreempt_obstacle_debugged(const struct kfd_process *p)
 }
 
 /**
+ * gpreempt_obstacle_was_reset() - has a queue been reset, and is off the device for that?
+ * @gq: the queue
+ *
+ * The driver marks its process on the node, and nothing takes that mark away. It takes the queue's
+ * is_active away, and nothing else that makes a queue active. The others of the process, and new
+ * ones, are as they were. So is this one, should the driver map it again: restoring an evicted
+ * process does.
+ *
+ * Only a hint while the driver is at it.
+ *
+ * Context: the queue is on its list.
+ *
+ * Return: true if it has
+ */
+bool gpreempt_obstacle_was_reset(const struct gpreempt_queue *gq)
+{
+	const struct queue_properties *properties = &gq->q->properties;
+
+	return READ_ONCE(gq->hw.lost) ||
+	       (gpreempt_compat_was_reset(gq->process->pdd) && QUEUE_IS_ACTIVE(*properties) &&
+		!READ_ONCE(properties->is_active));
+}
+
+/**
  * gpreempt_obstacle() - why the driver does not let a queue go
  * @gq: the queue
  *
@@ -60,7 +84,7 @@ enum gpreempt_skip gpreempt_obstacle(const struct gpreempt_queue *gq)
 	/* The second: the driver's own queue for debuggers is there, which no ioctl makes. */
 	if (gpreempt_obstacle_debugged(gq->process->p) || READ_ONCE(gq->process->pdd->qpd.is_debug))
 		return GPREEMPT_SKIP_DEBUGGED;
-	if (gpreempt_compat_was_reset(gq->process->pdd))
+	if (gpreempt_obstacle_was_reset(gq))
 		return GPREEMPT_SKIP_RESET;
 	if (!properties->ctx_save_restore_area_address)
 		return GPREEMPT_SKIP_SAVE_AREA;

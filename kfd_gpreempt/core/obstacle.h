@@ -12,6 +12,7 @@ struct gpreempt_process;
 struct kfd_process;
 
 bool gpreempt_obstacle_debugged(const struct kfd_process *p);
+bool gpreempt_obstacle_was_reset(const struct gpreempt_queue *gq);
 enum gpreempt_skip gpreempt_obstacle(const struct gpreempt_queue *gq);
 
 #endif /* GPREEMPT_OBSTACLE_H */

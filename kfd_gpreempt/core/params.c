@@ -5,7 +5,11 @@
  *
  * A value out of range is refused with one line that says what was wrong and what stays. While the
  * module loads it is only reported: a bad tunable must not cost the user the GPU driver.
+ *
+ * The files are root's by their mode. A container's root may have been left without rights, so to
+ * write them takes CAP_SYS_ADMIN as well.
  */
+#include <linux/capability.h>
 #include <linux/moduleparam.h>
 #include <linux/string.h>
 #include <linux/stringify.h>
@@ -59,6 +63,8 @@ static int params_set(const char *val, const struct kernel_param *kp)
 {
 	struct params_value new = { .which = (uintptr_t)kp->arg };
 
+	if (ready && !capable(CAP_SYS_ADMIN))
+		return -EPERM;
 	if (gpreempt_tunables_parse(new.which, NULL, val, gpreempt_tunables_default(new.which),
 				    &new.value))
 		return ready ? -EINVAL : 0;

@@ -42,6 +42,12 @@ static struct gpreempt_policy_share *policies_share_of(const struct gpreempt_pol
 	return q->process->job ? &q->process->job->share : &q->process->share;
 }
 
+static struct gpreempt_policy_share *policies_tenant_share(const struct gpreempt_policy_node *pn,
+							   const struct gpreempt_policy_queue *q)
+{
+	return &gpreempt_policy_tenant_of(pn, q)->share;
+}
+
 /*
  * Three steps of priority double the weight: about what three steps of nice(2) do to a share of the
  * CPU.
@@ -64,16 +70,29 @@ static u64 policies_virtual_ns(u64 ns, const struct gpreempt_policy_share *s)
 	return ns * GPREEMPT_WEIGHT_NORMAL / s->weight;
 }
 
-/* Lists the shares, and finds their weights: set, or that of the most urgent queue's priority. */
+static void wfq_weigh(struct gpreempt_policy_share *s, u32 weight)
+{
+	s->weight = weight > s->weight ? weight : s->weight;
+}
+
+/*
+ * Lists tenants and their shares, and finds their weights: set, or that of the most urgent queue's
+ * priority; a tenant has the largest of those that want the device.
+ */
 static void wfq_list(struct gpreempt_policy_node *pn)
 {
 	u32 i, weight;
 
 	for (i = 0; i < pn->nr; i++) {
+		struct gpreempt_policy_tenant *t = gpreempt_policy_tenant_of(pn, pn->queues[i]);
 		struct gpreempt_policy_share *s = policies_share_of(pn->queues[i]);
 
 		s->listed = false;
 		s->weight = 0;
+		t->share.listed = false;
+		t->share.weight = GPREEMPT_WEIGHT_MIN;
+		t->least_ns = GPREEMPT_FOREVER_NS;
+		t->first = NULL;
 	}
 	for (i = 0; i < pn->nr; i++) {
 		const struct gpreempt_policy_queue *q = pn->queues[i];
@@ -82,13 +101,34 @@ static void wfq_list(struct gpreempt_policy_node *pn)
 		weight = q->set.weight ? q->set.weight : q->process->weight;
 		if (!weight)
 			weight = policies_weight_of_priority(q->set.priority);
-		s->weight = weight > s->weight ? weight : s->weight;
+		wfq_weigh(s, weight);
+		if (q->pass.demand[1] || s->wanted)
+			wfq_weigh(policies_tenant_share(pn, q), weight);
 	}
 }
 
+/* The time that has passed. Finds the least that one has had which wants the device. */
+static void wfq_charge(struct gpreempt_policy_share *s, u64 passed_ns, u32 index, u64 *least_ns)
+{
+	if (s->listed)
+		return;
+	s->listed = true;
+	s->index = index % WFQ_PLACES;
+	if (s->ran)
+		s->vtime_ns += policies_virtual_ns(passed_ns, s);
+	if (s->wanted && s->vtime_ns < *least_ns)
+		*least_ns = s->vtime_ns;
+}
+
+static void wfq_move_line(u64 *vtime_ns, u64 least_ns)
+{
+	if (least_ns != GPREEMPT_FOREVER_NS && least_ns > *vtime_ns)
+		*vtime_ns = least_ns;
+}
+
 /*
- * Accounts the time that has passed, and moves the line from which shares start that have been
- * away.
+ * Accounts the time that has passed, and moves the lines from which tenants and shares start that
+ * have been away.
  */
 static void wfq_account(struct gpreempt_policy_node *pn, u64 now_ns)
 {
@@ -96,19 +136,17 @@ static void wfq_account(struct gpreempt_policy_node *pn, u64 now_ns)
 	u32 i;
 
 	for (i = 0; i < pn->nr; i++) {
-		struct gpreempt_policy_share *s = policies_share_of(pn->queues[i]);
+		struct gpreempt_policy_tenant *t = gpreempt_policy_tenant_of(pn, pn->queues[i]);
 
-		if (s->listed)
-			continue;
-		s->listed = true;
-		s->index = i % WFQ_PLACES;
-		if (s->ran)
-			s->vtime_ns += policies_virtual_ns(passed_ns, s);
-		if (s->wanted && s->vtime_ns < least_ns)
-			least_ns = s->vtime_ns;
+		wfq_charge(&t->share, passed_ns, i, &least_ns);
+		wfq_charge(policies_share_of(pn->queues[i]), passed_ns, i, &t->least_ns);
 	}
-	if (least_ns != GPREEMPT_FOREVER_NS && least_ns > pn->vtime_ns)
-		pn->vtime_ns = least_ns;
+	for (i = 0; i < pn->nr; i++) {
+		struct gpreempt_policy_tenant *t = gpreempt_policy_tenant_of(pn, pn->queues[i]);
+
+		wfq_move_line(&t->vtime_ns, t->least_ns);
+	}
+	wfq_move_line(&pn->vtime_ns, least_ns);
 	pn->ranked_ns = now_ns;
 }
 
@@ -117,14 +155,14 @@ static void wfq_account(struct gpreempt_policy_node *pn, u64 now_ns)
  * slice ahead of the others before it yields, or they would take turns with every pass. Idle time
  * is no credit.
  */
-static s64 wfq_rank_of(const struct gpreempt_policy_node *pn, const struct gpreempt_policy_share *s)
+static s64 wfq_rank_of(u64 line_ns, u64 slice_ns, const struct gpreempt_policy_share *s)
 {
-	s64 ahead_ns = (s64)(s->vtime_ns - pn->vtime_ns);
+	s64 ahead_ns = (s64)(s->vtime_ns - line_ns);
 
 	if (ahead_ns < 0)
 		ahead_ns = 0;
 	if (s->turn)
-		ahead_ns -= (s64)policies_virtual_ns(pn->params.slice_ns, s);
+		ahead_ns -= (s64)policies_virtual_ns(slice_ns, s);
 	if (ahead_ns > WFQ_FAR_NS)
 		ahead_ns = WFQ_FAR_NS;
 	if (ahead_ns < -WFQ_FAR_NS)
@@ -132,20 +170,57 @@ static s64 wfq_rank_of(const struct gpreempt_policy_node *pn, const struct gpree
 	return -(ahead_ns * WFQ_PLACES + s->index);
 }
 
+/* Which of a tenant's shares with work comes first? What waits for its job elsewhere does not. */
+static void wfq_find_first(struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q)
+{
+	struct gpreempt_policy_tenant *t = gpreempt_policy_tenant_of(pn, q);
+	const struct gpreempt_policy_share *s = policies_share_of(q);
+	u64 slice_ns = pn->params.slice_ns;
+
+	if (q->pass.demand[1] && !q->pass.spins &&
+	    (!t->first || wfq_rank_of(t->vtime_ns, slice_ns, s) >
+				  wfq_rank_of(t->vtime_ns, slice_ns, t->first)))
+		t->first = s;
+}
+
+/* A tenant has its rank through the first of its shares; the others come after all tenants. */
 static void wfq_rank(struct gpreempt_policy_node *pn, u64 now_ns)
 {
 	u32 i;
 
 	wfq_list(pn);
 	wfq_account(pn, now_ns);
+	for (i = 0; i < pn->nr; i++)
+		wfq_find_first(pn, pn->queues[i]);
 	for (i = 0; i < pn->nr; i++) {
 		struct gpreempt_policy_queue *q = pn->queues[i];
+		const struct gpreempt_policy_tenant *t = gpreempt_policy_tenant_of(pn, q);
+		const struct gpreempt_policy_share *s = policies_share_of(q);
 
-		q->rank = wfq_rank_of(pn, policies_share_of(q));
+		q->rank = t->first && t->first != s ?
+				  -((WFQ_FAR_NS + 1) * WFQ_PLACES + s->index) :
+				  wfq_rank_of(pn->vtime_ns, pn->params.slice_ns, &t->share);
 		q->own_rank = q->rank;
 		q->orders = q->set.weight;
 		q->standing = 1;
 	}
+}
+
+static void wfq_forget(struct gpreempt_policy_share *s, bool keep_turn)
+{
+	s->wanted = false;
+	s->ran = false;
+	s->turn &= keep_turn;
+}
+
+/* One of its queues has work. */
+static void wfq_note(struct gpreempt_policy_share *s, u64 line_ns, bool runs, bool turn)
+{
+	if (s->vtime_ns < line_ns)
+		s->vtime_ns = line_ns;
+	s->wanted = true;
+	s->ran |= runs;
+	s->turn |= turn;
 }
 
 static void wfq_decided(struct gpreempt_policy_node *pn, u64 now_ns)
@@ -154,50 +229,63 @@ static void wfq_decided(struct gpreempt_policy_node *pn, u64 now_ns)
 	u32 i;
 
 	for (i = 0; i < pn->nr; i++) {
-		struct gpreempt_policy_share *s = policies_share_of(pn->queues[i]);
-
-		s->wanted = false;
-		s->ran = false;
-		s->turn &= keep_turn;
+		wfq_forget(policies_share_of(pn->queues[i]), keep_turn);
+		wfq_forget(policies_tenant_share(pn, pn->queues[i]), keep_turn);
 	}
 	for (i = 0; i < pn->nr; i++) {
 		const struct gpreempt_policy_queue *q = pn->queues[i];
-		struct gpreempt_policy_share *s = policies_share_of(q);
+		struct gpreempt_policy_tenant *t = gpreempt_policy_tenant_of(pn, q);
+		bool runs = gpreempt_policy_stays(q) && !q->spared;
+		bool turn = !keep_turn && q->rank == pn->level_rank;
 
 		if (!q->pass.demand[1])
 			continue;
-		if (s->vtime_ns < pn->vtime_ns)
-			s->vtime_ns = pn->vtime_ns;
-		s->wanted = true;
-		s->ran |= gpreempt_policy_stays(q) && !q->spared;
-		s->turn |= !keep_turn && q->rank == pn->level_rank;
+		wfq_note(policies_share_of(q), t->vtime_ns, runs, turn);
+		wfq_note(&t->share, pn->vtime_ns, runs, turn);
 	}
 }
 
-/* When the one that has the device is a slice ahead of the next. */
-static u64 wfq_next_ns(const struct gpreempt_policy_node *pn, u64 now_ns)
+/*
+ * When is the one that has the device a slice ahead of the next: of the tenants, or of the shares
+ * of @in? Says which tenant has it.
+ */
+static u64 wfq_turn_ns(const struct gpreempt_policy_node *pn,
+		       const struct gpreempt_policy_tenant *in,
+		       const struct gpreempt_policy_tenant **holder)
 {
 	const struct gpreempt_policy_share *running = NULL;
-	s64 first = 0, second = -GPREEMPT_RANK_RELIEF;
+	s64 first = 0, second = -GPREEMPT_RANK_RELIEF, rank;
 	u32 i;
 
 	for (i = 0; i < pn->nr; i++) {
 		const struct gpreempt_policy_queue *q = pn->queues[i];
-		const struct gpreempt_policy_share *s = policies_share_of(q);
+		const struct gpreempt_policy_tenant *t = gpreempt_policy_tenant_of(pn, q);
+		const struct gpreempt_policy_share *s = in ? policies_share_of(q) : &t->share;
 
 		/* What waits for its job elsewhere comes last, whatever its rank. */
-		if (!s->wanted || q->pass.spins)
+		if ((in && t != in) || !s->wanted || q->pass.spins)
 			continue;
+		rank = wfq_rank_of(in ? in->vtime_ns : pn->vtime_ns, pn->params.slice_ns, s);
 		if (s->turn && s->ran) {
 			running = s;
-			first = wfq_rank_of(pn, s);
-		} else if (!s->turn && q->rank > second) {
-			second = q->rank;
+			first = rank;
+			*holder = t;
+		} else if (!s->turn && rank > second) {
+			second = rank;
 		}
 	}
 	if (!running || second == -GPREEMPT_RANK_RELIEF || second > first)
 		return GPREEMPT_FOREVER_NS;
 	return (u64)(first - second) / WFQ_PLACES * running->weight / GPREEMPT_WEIGHT_NORMAL + 1;
+}
+
+static u64 wfq_next_ns(const struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	const struct gpreempt_policy_tenant *holder = NULL;
+	u64 next_ns = wfq_turn_ns(pn, NULL, &holder), own_ns;
+
+	own_ns = holder ? wfq_turn_ns(pn, holder, &holder) : GPREEMPT_FOREVER_NS;
+	return own_ns < next_ns ? own_ns : next_ns;
 }
 
 static const struct gpreempt_policy_ops wfq = {
@@ -217,6 +305,21 @@ static u64 policies_deadline_of(const struct gpreempt_policy_queue *q)
 }
 
 /*
+ * Queues with their process's deadline have its periods: the first one with work begins one. With
+ * periods of their own one of many queues would always be due soon.
+ */
+static u64 policies_in_period(const struct gpreempt_policy_queue *q, u64 due_ns, u64 now_ns)
+{
+	struct gpreempt_policy_process *p = q->process;
+
+	if (q->set.deadline_ns)
+		return due_ns;
+	if (p->due_ns <= now_ns)
+		p->due_ns = due_ns;
+	return p->due_ns;
+}
+
+/*
  * A deadline counts from the first work after the last one has passed, so that it is a period as
  * well. Work starts with packets, so what is only assumed of waves is none. Work that is not done
  * in time is due again a period later: one that is always late must not keep the device for ever.
@@ -233,6 +336,7 @@ static u64 policies_due(struct gpreempt_policy_queue *q, u64 deadline_ns, u64 no
 	} else {
 		q->due_ns = now_ns + deadline_ns;
 	}
+	q->due_ns = policies_in_period(q, q->due_ns, now_ns);
 	return q->due_ns;
 }
 

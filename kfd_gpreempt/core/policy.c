@@ -1151,6 +1151,7 @@ static bool policy_differs(const struct gpreempt_policy_node *pn, const struct l
  */
 void gpreempt_policy_use(struct gpreempt_policy_node *pn, const struct gpreempt_policy_ops *ops)
 {
+	struct gpreempt_policy_tenant *tenant;
 	u32 i;
 
 	pn->ops = ops;
@@ -1159,8 +1160,12 @@ void gpreempt_policy_use(struct gpreempt_policy_node *pn, const struct gpreempt_
 	for (i = 0; i < pn->nr; i++) {
 		struct gpreempt_policy_queue *q = pn->queues[i];
 
+		tenant = gpreempt_policy_tenant_of_process(pn, q->process);
+		tenant->share = (struct gpreempt_policy_share){ 0 };
+		tenant->vtime_ns = 0;
 		q->share = (struct gpreempt_policy_share){ 0 };
 		q->process->share = (struct gpreempt_policy_share){ 0 };
+		q->process->due_ns = 0;
 		if (q->process->job)
 			q->process->job->share = (struct gpreempt_policy_share){ 0 };
 		q->due_ns = 0;
@@ -1180,19 +1185,18 @@ static void policy_rank_all(struct gpreempt_policy_node *pn, u64 now_ns)
  * however many queues. Processes that starve take turns in it, the one that has waited longest
  * first: side by side the first could fill the device, and the others would not run.
  *
- * When the next turn begins, with @nr processes that wait for one, if one is @under_way or none.
+ * When the next turn begins, if what is left is divided in so many parts; 0: none is under way.
  */
-static u64 policy_next_turn(const struct gpreempt_policy_node *pn, bool under_way, u32 nr,
-			    u64 now_ns)
+static u64 policy_next_turn(const struct gpreempt_policy_node *pn, u32 parts, u64 now_ns)
 {
 	u64 until_ns = pn->relief_until_ns, next_ns = now_ns;
 
 	if (!until_ns)
 		return 0;
 	/* It may be over by now: one more process has become due. */
-	if (under_way)
+	if (parts)
 		next_ns = gpreempt_later(
-			now_ns, pn->turn_ns + gpreempt_later((until_ns - pn->turn_ns) / (nr + 1),
+			now_ns, pn->turn_ns + gpreempt_later((until_ns - pn->turn_ns) / parts,
 							     policy_least_turn(pn)));
 	if (next_ns + policy_least_turn(pn) <= until_ns)
 		return next_ns;
@@ -1257,18 +1261,64 @@ static bool policy_counts_anew(const struct gpreempt_policy_queue *q, u64 mark)
 	return anew;
 }
 
+/* Since when has it waited, and its tenant, whichever of its processes had a turn? */
+static u64 policy_due_since(const struct gpreempt_policy_node *pn,
+			    const struct gpreempt_policy_queue *q)
+{
+	return gpreempt_later(q->seen.starved_ns, gpreempt_policy_tenant_of(pn, q)->turn_ns);
+}
+
 /*
  * Does this one come before the other one? What has its turn elsewhere at the moment, then what has
  * waited longest.
  */
-static bool policy_due_before(const struct gpreempt_policy_queue *q,
+static bool policy_due_before(const struct gpreempt_policy_node *pn,
+			      const struct gpreempt_policy_queue *q,
 			      const struct gpreempt_policy_queue *other, u64 now_ns)
 {
 	bool joins = policy_joins(q, now_ns);
+	u64 since_ns, other_ns;
 
 	if (!other || joins != policy_joins(other, now_ns))
 		return !other || joins;
-	return q->seen.starved_ns < other->seen.starved_ns;
+	since_ns = policy_due_since(pn, q);
+	other_ns = policy_due_since(pn, other);
+	return since_ns == other_ns ? q->seen.starved_ns < other->seen.starved_ns :
+				      since_ns < other_ns;
+}
+
+/*
+ * Finds which process is to have the next turn, if one waits. Returns in how many parts a relief is
+ * divided, if a turn is under way: evenly among tenants, and what one has among its processes.
+ */
+static u32 policy_look_at_turns(struct gpreempt_policy_node *pn,
+				const struct gpreempt_policy_queue **first, u64 now_ns)
+{
+	const struct gpreempt_policy_tenant *has_turn = NULL;
+	const struct gpreempt_policy_queue *q;
+	u64 mark = ++pn->mark;
+	u32 nr = 0;
+
+	*first = NULL;
+	for (q = pn->busy; q; q = q->pass.next_busy) {
+		struct gpreempt_policy_tenant *t = gpreempt_policy_tenant_of(pn, q);
+
+		if (q->pass.relieved) {
+			has_turn = t;
+			t->turn_ns = q->preempted ? t->turn_ns : pn->turn_ns;
+		} else if (!policy_is_due(q, &pn->params, now_ns)) {
+			continue;
+		} else if (policy_due_before(pn, q, *first, now_ns)) {
+			*first = q;
+		}
+		if (t->mark != mark) {
+			t->mark = mark;
+			t->nr = 0;
+			nr++;
+		}
+		t->nr += policy_counts_anew(q, mark);
+	}
+	return has_turn ? nr * has_turn->nr : 0;
 }
 
 /*
@@ -1276,22 +1326,13 @@ static bool policy_due_before(const struct gpreempt_policy_queue *q,
  */
 static void policy_share_relief(struct gpreempt_policy_node *pn, u64 now_ns)
 {
-	const struct gpreempt_policy_queue *q, *first = NULL;
-	u64 mark = ++pn->mark, joined_until_ns = 0;
-	bool under_way = false;
-	u32 nr = 0;
+	const struct gpreempt_policy_queue *first;
+	u32 parts = policy_look_at_turns(pn, &first, now_ns);
+	u64 joined_until_ns = 0;
 
-	for (q = pn->busy; q; q = q->pass.next_busy) {
-		under_way |= q->pass.relieved;
-		if (!policy_is_due(q, &pn->params, now_ns))
-			continue;
-		nr += policy_counts_anew(q, mark);
-		if (policy_due_before(q, first, now_ns))
-			first = q;
-	}
 	if (!first)
 		return;
-	pn->next_turn_ns = policy_next_turn(pn, under_way, nr, now_ns);
+	pn->next_turn_ns = policy_next_turn(pn, parts, now_ns);
 	if (now_ns < pn->next_turn_ns) {
 		if (!policy_joins(first, now_ns))
 			return;
@@ -1301,7 +1342,8 @@ static void policy_share_relief(struct gpreempt_policy_node *pn, u64 now_ns)
 		pn->joined_ns = now_ns;
 	}
 	policy_begin_turn(pn, first->process, joined_until_ns, now_ns);
-	pn->next_turn_ns = policy_next_turn(pn, true, nr - 1, now_ns);
+	parts = policy_look_at_turns(pn, &first, now_ns);
+	pn->next_turn_ns = policy_next_turn(pn, parts, now_ns);
 }
 
 /* With all the waves that there may be? Then those that could not be found blocked have demand. */
@@ -1391,6 +1433,21 @@ static noinline void policy_look_at_shares(struct gpreempt_policy_node *pn, u64 
 			policy_make_busy(pn, pn->queues[i]);
 }
 
+/* For whom does each job work? */
+static noinline void policy_find_payers(struct gpreempt_policy_node *pn)
+{
+	struct gpreempt_policy_job *job;
+	u32 i;
+
+	for (job = pn->jobs; job; job = job->next)
+		job->payer = NULL;
+	for (i = 0; i < pn->nr; i++) {
+		job = pn->queues[i]->process->job;
+		if (job && !job->payer)
+			job->payer = gpreempt_policy_tenant_of(pn, pn->queues[i]);
+	}
+}
+
 /* Looks at each queue, and makes the list of busy ones. */
 static struct policy_doubt policy_look_at_all(struct gpreempt_policy_node *pn, u64 now_ns)
 {
@@ -1399,6 +1456,8 @@ static struct policy_doubt policy_look_at_all(struct gpreempt_policy_node *pn, u
 	bool starving = false, off = false;
 	u32 i;
 
+	if (pn->jobs)
+		policy_find_payers(pn);
 	pn->busy = NULL;
 	for (i = 0; i < pn->nr; i++) {
 		struct gpreempt_policy_queue *q = pn->queues[i];

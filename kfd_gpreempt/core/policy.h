@@ -251,8 +251,8 @@ enum gpreempt_action {
 };
 
 /**
- * struct gpreempt_policy_share - what wfq accounts device time to: a process, or a queue with a
- * weight of its own
+ * struct gpreempt_policy_share - what wfq accounts device time to: a tenant, one of its processes,
+ * or a queue with a weight of its own
  * @vtime_ns: time on the device with work, times GPREEMPT_WEIGHT_NORMAL, over the weight
  * @weight: its weight in this pass
  * @index: its place in this pass, which decides between equal times
@@ -269,6 +269,29 @@ struct gpreempt_policy_share {
 	bool wanted;
 	bool ran;
 	bool turn;
+};
+
+/**
+ * struct gpreempt_policy_tenant - for whom processes work: a user, or a group to which an
+ * administrator gave a share
+ * @share: wfq: its account; its weight is the largest of its processes with work
+ * @vtime_ns: wfq: the least that one of its own shares with demand has had
+ * @least_ns: scratch: the same of this pass
+ * @first: scratch: which of its own shares has had least, in this pass
+ * @turn_ns: when one of its processes was last given a turn in a relief
+ * @mark: scratch: see &gpreempt_policy_process.level_mark
+ * @nr: scratch: how many of its processes and jobs have or wait for a turn, with @mark
+ *
+ * However many processes, queues and jobs it makes: it has the turns of one.
+ */
+struct gpreempt_policy_tenant {
+	struct gpreempt_policy_share share;
+	u64 vtime_ns;
+	u64 least_ns;
+	const struct gpreempt_policy_share *first;
+	u64 turn_ns;
+	u64 mark;
+	u32 nr;
 };
 
 /**
@@ -310,6 +333,7 @@ struct gpreempt_policy_gaps {
  * @charged_ns: time of the last look that charged it
  * @idle_at_ns: since when it has been without work in its turn; 0: it has some
  * @gaps: those in its turns
+ * @tenant: of the processes that are directly in a group, but for the root: what they are
  *
  * The caller provides the storage, zeroed, and writes what is before @wants.
  */
@@ -340,6 +364,7 @@ struct gpreempt_policy_entity {
 	u64 charged_ns;
 	u64 idle_at_ns;
 	struct gpreempt_policy_gaps gaps;
+	struct gpreempt_policy_tenant tenant;
 };
 
 /**
@@ -373,6 +398,7 @@ struct gpreempt_policy_entity {
  * @dated: edf: a process of it has a deadline on this node
  * @due_ns: edf: when the first of its work on this node is due; 0: none is
  * @mark: scratch: it has been counted, as &gpreempt_policy_process.level_mark
+ * @payer: of the last look: for whom all its processes work: the tenant of the first of them
  * @share: wfq: its account, of all its processes
  *
  * The caller provides the storage, zeroed, writes what is before @works, and has the other nodes
@@ -404,6 +430,7 @@ struct gpreempt_policy_job {
 	u64 shut_until_ns;
 	u64 due_ns;
 	u64 mark;
+	struct gpreempt_policy_tenant *payer;
 	struct gpreempt_policy_share share;
 };
 
@@ -414,6 +441,7 @@ struct gpreempt_policy_job {
  * @weight: wfq: its weight; 0: from the priority of its most urgent queue. Set by the caller.
  * @deadline_ns: edf: deadline of its queues' work; 0: none. Set by the caller.
  * @group: the group that it is in, by number; 0: the root. Set by the caller.
+ * @user: for whom it works where it is in no group; NULL: it is its own tenant. Set by the caller.
  * @armed: none of its queues has work, and the caller is told when one gets some. Set by
  *	the caller.
  *
@@ -422,7 +450,9 @@ struct gpreempt_policy_job {
  *	&gpreempt_policy_node.mark
  * @top_mark: scratch: the same for @own_top
  * @own_top: scratch: highest own_rank of its ordering queues that demand at the level
+ * @due_ns: edf: when the period of its queues with its deadline ends or ended; 0: it never had one
  * @share: wfq: its account
+ * @alone: without @user: for whom it works
  *
  * The caller provides the storage, zeroed, and leaves what is after @armed alone.
  */
@@ -432,13 +462,16 @@ struct gpreempt_policy_process {
 	u32 weight;
 	u64 deadline_ns;
 	u16 group;
+	struct gpreempt_policy_tenant *user;
 	bool armed;
 
 	u64 expected_met_ns;
 	u64 level_mark;
 	u64 top_mark;
 	s64 own_top;
+	u64 due_ns;
 	struct gpreempt_policy_share share;
+	struct gpreempt_policy_tenant alone;
 };
 
 /**
@@ -1000,6 +1033,26 @@ void gpreempt_policy_saved(struct gpreempt_policy_queue *q, bool saved_waves);
 void gpreempt_policy_resumed(struct gpreempt_policy_queue *q, u64 now_ns);
 void gpreempt_policy_overhead(struct gpreempt_policy_node *pn, u64 elapsed_ns, bool preempted,
 			      u64 now_ns);
+
+/* For whom does its process work, if it is in no job? */
+static inline struct gpreempt_policy_tenant *
+gpreempt_policy_tenant_of_process(const struct gpreempt_policy_node *pn,
+				  struct gpreempt_policy_process *p)
+{
+	if (p->group && pn->nr_entities)
+		return &pn->entities[2 * p->group + 1].tenant;
+	return p->user ? p->user : &p->alone;
+}
+
+/* For whom does it work? After a look; processes of a job wait for each other, so it has one. */
+static inline struct gpreempt_policy_tenant *
+gpreempt_policy_tenant_of(const struct gpreempt_policy_node *pn,
+			  const struct gpreempt_policy_queue *q)
+{
+	const struct gpreempt_policy_job *job = q->process->job;
+
+	return job && job->payer ? job->payer : gpreempt_policy_tenant_of_process(pn, q->process);
+}
 
 /* Does it run, once the actions of the decision have been carried out? */
 static inline bool gpreempt_policy_stays(const struct gpreempt_policy_queue *q)

@@ -528,6 +528,33 @@ enum gpreempt_source gpreempt_priority_apply(const struct gpreempt_overrides *ov
 }
 
 /**
+ * gpreempt_priority_of_program() - the priority that a program's next compute queue would have
+ * @gn: the node
+ * @leader: the program's leader
+ *
+ * By its settings and its nice value; KFD is taken to be asked for a normal one.
+ *
+ * Context: no lock of the scheduler held; may sleep.
+ *
+ * Return: against other processes
+ */
+s32 gpreempt_priority_of_program(const struct gpreempt_node *gn, struct task_struct *leader)
+{
+	int nice = READ_ONCE(gn->tunables.tuned[GPREEMPT_TUNABLE_NICE]) ? task_nice(leader) : 0;
+	struct gpreempt_setting inherited, none = { 0 };
+	struct gpreempt_policy_queue derived = { 0 };
+	struct gpreempt_overrides overrides;
+
+	gpreempt_policy_priority(GPREEMPT_PRIORITY_NORMAL, nice, false, &derived);
+	gpreempt_priority_overrides(leader, &overrides);
+	gpreempt_priority_inherited(leader, &inherited);
+	gpreempt_priority_apply(&overrides, &inherited, &none, GPREEMPT_PRIORITY_NORMAL - nice,
+				&derived.set.priority, &derived.set.own_priority,
+				&derived.set.explicit_priority);
+	return derived.set.priority;
+}
+
+/**
  * gpreempt_priority_exit() - forget everything
  *
  * Context: module exit; settings do not change any more.

@@ -131,6 +131,7 @@ enum gpreempt_source gpreempt_priority_apply(const struct gpreempt_overrides *ov
 					     const struct gpreempt_setting *queue, s32 cap,
 					     s32 *priority, s32 *own_priority,
 					     bool *explicit_priority);
+s32 gpreempt_priority_of_program(const struct gpreempt_node *gn, struct task_struct *leader);
 void gpreempt_priority_exit(void);
 bool gpreempt_priority_reniced(struct gpreempt_node *gn);
 void gpreempt_priority_init_queue(struct gpreempt_queue *gq);

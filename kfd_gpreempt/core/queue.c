@@ -314,6 +314,25 @@ void __kfd_gpreempt_queue_updated(struct queue *q)
 	gpreempt_view_map_again(&m);
 }
 
+/**
+ * __kfd_gpreempt_maps_again() - is a runlist due after an update that the driver refuses?
+ * @dqm: the queue manager
+ *
+ * To a process of which a queue was reset the driver refuses UPDATE_QUEUE after it has taken all
+ * queues of all processes off, and it leaves them off. In a loop that would keep everything off the
+ * device, whatever its priority.
+ *
+ * Context: dqm_lock held.
+ *
+ * Return: true if it is
+ */
+bool __kfd_gpreempt_maps_again(const struct device_queue_manager *dqm)
+{
+	const struct gpreempt_node *gn = dqm->dev->gpreempt;
+
+	return gn && gn->backend == &gpreempt_backend_hws;
+}
+
 /* p->mutex held. */
 static void queue_adopt_process(struct gpreempt_node *gn, struct kfd_process *p,
 				struct mm_struct *mm)

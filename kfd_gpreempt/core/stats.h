@@ -13,7 +13,7 @@
  * @GPREEMPT_SKIP_DESTROYED: it is being destroyed
  * @GPREEMPT_SKIP_DEBUGGED: its process has a debugger with the right to exempt it, see
  *	gpreempt_obstacle_debugged()
- * @GPREEMPT_SKIP_RESET: its process has a queue that was reset
+ * @GPREEMPT_SKIP_RESET: the driver has reset it
  * @GPREEMPT_SKIP_SAVE_AREA: it has no area to save waves to
  * @GPREEMPT_SKIP_UNMAPPED: its ring pointers could not be read when it was registered: it
  *	yields, and no queue yields to it

@@ -7,7 +7,8 @@
  * Documentation/ABI/testing has each file.
  *
  * Counters and latencies tell when others work, so they are the administrator's: root's by their
- * mode, and with CAP_SYS_ADMIN, which a container's root has not. Every user may read settings.
+ * mode, and with CAP_SYS_ADMIN, which a container's root has not. Every user may read settings; to
+ * write them takes the same as counters.
  */
 #include <linux/capability.h>
 #include <linux/kobject.h>
@@ -91,6 +92,8 @@ static ssize_t sysfs_enabled_store(struct kobject *kobj, struct kobj_attribute *
 	bool on;
 	int r;
 
+	if (!capable(CAP_SYS_ADMIN))
+		return -EPERM;
 	r = gpreempt_params_parse_switch(buf, READ_ONCE(gn->life.wanted), &on);
 	if (!r)
 		r = gpreempt_life_enable_node(gn, on);
@@ -464,6 +467,8 @@ static ssize_t sysfs_tunable_show(struct kobject *kobj, struct kobj_attribute *a
 static ssize_t sysfs_tunable_store(struct kobject *kobj, struct kobj_attribute *attr,
 				   const char *buf, size_t count)
 {
+	if (!capable(CAP_SYS_ADMIN))
+		return -EPERM;
 	return gpreempt_params_store(sysfs_node_of(kobj), container_of(attr, struct tunable_attribute, attr)->which, buf) ?: count;
 }
 

@@ -285,7 +285,7 @@ static void mqd_resume(struct backend_pass *pass, struct qcm_process_device *qpd
 		gq->hw.leaving = false;
 		return;
 	}
-	if (!QUEUE_IS_ACTIVE(q->properties) || gpreempt_compat_was_reset(qpd_to_pdd(qpd)))
+	if (!QUEUE_IS_ACTIVE(q->properties))
 		return;
 	if (!pass->parking) {
 		mqd_load(pass, qpd, q, gq);

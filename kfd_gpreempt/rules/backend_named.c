@@ -52,8 +52,8 @@ static void named_look(struct backend_pass *pass, struct qcm_process_device *qpd
 	bool returns = gq->hw.done == GPREEMPT_RESUME;
 
 	/* MQDs are written while everything is off the device, and GWS has one owner at a time. */
-	if (q->properties.is_gws ||
-	    (q->properties.is_active && gpreempt_mqd_priority_stale(gq)))
+	if (q->properties.is_gws || (q->properties.is_active && gq->hw.done != GPREEMPT_PREEMPT &&
+				     gpreempt_mqd_priority_stale(gq)))
 		pass->whole = true;
 	if (!returns && !q->properties.is_preempted)
 		return;
@@ -281,6 +281,7 @@ static bool named_apply(struct backend_pass *pass)
 	WRITE_ONCE(gn->hw.unmapped_ns, ktime_get_ns());
 	if (!r && pass->preempting) {
 		pass->left = true;
+		backend_for_each(pass, backend_take);
 		backend_for_each(pass, named_note);
 	}
 	if (!r)

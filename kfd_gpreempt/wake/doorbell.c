@@ -19,12 +19,14 @@
  * To withdraw entries runs the MMU notifiers of the process. KFD's take dqm_lock, and a program can
  * have others that wait for a job of its own, which may end only with a reset of the GPU. So a work
  * item does it, one per process. It holds no lock, and nothing waits for it. A process whose
- * notifiers do not end is not armed: it is sampled as before.
+ * notifiers do not end is not armed: it is sampled as before. A user may have a few of these work
+ * items at once, so those of others do not wait behind them.
  *
  * From 7.x on the driver takes doorbells away from programs for good when it resets their GPU: it
  * revokes them. It finds those in its own address space only. Those in ours go by a work item of
- * each process, for the same reason, and the reset waits for all of them for a moment. What has
- * been revoked does not come back by a fault: its program gets a SIGBUS, as with the driver's.
+ * each process, for the same reason, and the reset waits for all of them for a moment: not for a
+ * process that took longer the last time, nor for more of a user than that. What has been revoked
+ * does not come back by a fault: its program gets a SIGBUS, as with the driver's.
  *
  * What arming a process and its next write cost would pay for some looks. With auto a process is
  * armed only where it saves looks, and where its last times have paid. Programs decide when they
@@ -42,6 +44,7 @@
 #include <linux/kref.h>
 #include <linux/ktime.h>
 #include <linux/mm.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
@@ -49,6 +52,7 @@
 
 #include "core/node.h"
 #include "compat/compat.h"
+#include "control/target.h"
 
 /*
  * Polling for a moment is cheaper than a fault: a program's gap between two kernels is not the end
@@ -86,6 +90,12 @@
 #define REVOKE_WITHIN_MS	100
 
 /*
+ * Work items of a user that those of others may wait behind: a kernel works on 256 of them at once,
+ * or on more.
+ */
+#define WORKS_OF_USER	16
+
+/*
  * Offsets of doorbells in /dev/kfd, in pages: of all GPUs, and of one. An offset within a GPU's is
  * the page, and above it how often doorbells had been revoked when it was mapped.
  */
@@ -109,9 +119,24 @@ enum doorbells_state {
 };
 
 /**
+ * struct doorbell_user - who has opened /dev/kfd
+ * @uid: see gpreempt_target_user_of()
+ * @nr: its address spaces, under doorbell_lock
+ * @works: its work items that those of others may wait behind
+ *
+ * Of each user there is one, so a pass counts without a lock.
+ */
+struct doorbell_user {
+	kuid_t uid;
+	unsigned int nr;
+	atomic64_t works;
+};
+
+/**
  * struct gpreempt_doorbells - the doorbells of a process, on all its GPUs
  * @ref: the process's, those of its contexts, and that of the work item while it is under way
  * @inode: whose address space all its mappings of /dev/kfd are in
+ * @user: pays for its work items
  * @lock: protects @processes, their queues, @busy and @asker; innermost
  * @processes: its side on each node where it has registered queues
  * @state: an &enum doorbells_state. The function that sets it back to DOORBELLS_MAPPED wakes the
@@ -127,7 +152,11 @@ enum doorbells_state {
  * @rest_until_ns: withdrawing took long: not again before; the work item's
  * @peer: among all of them; as what follows, under doorbell_lock
  * @revoke: the work item that takes away what has been revoked
- * @revoking: it is queued, and has not begun
+ * @revoking: it is under way
+ * @revoke_ns: since when
+ * @counted: among @user's
+ * @awaited: a reset waits for it
+ * @slow: it took too long the last time
  * @revoked: up to this revocation nothing is left
  *
  * Lives from the first open() of /dev/kfd to the end of the process, and of the contexts that were
@@ -136,6 +165,7 @@ enum doorbells_state {
 struct gpreempt_doorbells {
 	struct kref ref;
 	struct inode *inode;
+	struct doorbell_user *user;
 	spinlock_t lock;
 	struct list_head processes;
 	int state;
@@ -150,11 +180,17 @@ struct gpreempt_doorbells {
 	struct list_head peer;
 	struct work_struct revoke;
 	bool revoking;
+	u64 revoke_ns;
+	bool counted;
+	bool awaited;
+	bool slow;
 	u32 revoked;
 };
 
 /* A work item that is stuck stops no other. NULL: no process is armed. */
 static struct workqueue_struct *withdrawals;
+/* Those that a reset does not wait for, however many they are */
+static struct workqueue_struct *stragglers;
 
 /*
  * doorbell_lock protects all below, and the members that say so; page faults take it.
@@ -163,7 +199,7 @@ static struct workqueue_struct *withdrawals;
 static DEFINE_SPINLOCK(doorbell_lock);
 static LIST_HEAD(doorbell_nodes);
 static LIST_HEAD(doorbell_spaces);
-/* Revocations so far, and how many processes one is under way in */
+/* Revocations so far, and of how many processes one is waited for */
 static u32 doorbell_revocations;
 static u32 doorbell_revoking;
 static DECLARE_WAIT_QUEUE_HEAD(doorbell_revoked_wait);
@@ -203,12 +239,29 @@ static struct gpreempt_doorbells *doorbell_of(const struct file *filp)
 static void doorbell_withdraw(struct work_struct *work);
 static void doorbell_revoke(struct work_struct *work);
 
+/* The caller's user: the one that @user is about, if another process of it has one already. */
+static void doorbell_join_locked(struct gpreempt_doorbells *d, struct doorbell_user *user)
+{
+	const struct gpreempt_doorbells *other;
+
+	lockdep_assert_held(&doorbell_lock);
+	d->user = user;
+	list_for_each_entry(other, &doorbell_spaces, peer)
+		if (uid_eq(other->user->uid, user->uid)) {
+			d->user = other->user;
+			break;
+		}
+	d->user->nr++;
+}
+
 static struct gpreempt_doorbells *doorbell_new(void)
 {
 	struct gpreempt_doorbells *d = kzalloc(sizeof(*d), GFP_KERNEL);
+	struct doorbell_user *user = kzalloc(sizeof(*user), GFP_KERNEL);
 
-	if (!d)
-		return NULL;
+	if (!d || !user)
+		goto no_memory;
+	user->uid = gpreempt_target_user_of(current->group_leader);
 	kref_init(&d->ref);
 	spin_lock_init(&d->lock);
 	INIT_LIST_HEAD(&d->processes);
@@ -216,26 +269,36 @@ static struct gpreempt_doorbells *doorbell_new(void)
 	INIT_WORK(&d->withdraw, doorbell_withdraw);
 	INIT_WORK(&d->revoke, doorbell_revoke);
 	d->inode = doorbell_new_inode_alone();
-	if (!d->inode) {
-		kfree(d);
-		return NULL;
-	}
+	if (!d->inode)
+		goto no_memory;
 	d->inode->i_private = d;
 	spin_lock(&doorbell_lock);
+	doorbell_join_locked(d, user);
 	d->revoked = doorbell_revocations;
 	list_add_tail(&d->peer, &doorbell_spaces);
 	spin_unlock(&doorbell_lock);
+	if (d->user != user)
+		kfree(user);
 	return d;
+
+no_memory:
+	kfree(user);
+	kfree(d);
+	return NULL;
 }
 
 static void doorbell_free(struct kref *ref)
 {
 	struct gpreempt_doorbells *d = container_of(ref, struct gpreempt_doorbells, ref);
+	bool last;
 
 	spin_lock(&doorbell_lock);
 	list_del(&d->peer);
+	last = !--d->user->nr;
 	spin_unlock(&doorbell_lock);
 	iput(d->inode);
+	if (last)
+		kfree(d->user);
 	kfree(d);
 }
 
@@ -356,30 +419,61 @@ static struct gpreempt_node *doorbell_node_locked(u64 offset)
 	return NULL;
 }
 
-/* The work item has a reference while it is queued or running. */
+/* May a user have one more work item that those of others may wait behind? */
+static bool doorbell_take_work(struct doorbell_user *user)
+{
+	if (atomic64_inc_return(&user->works) <= WORKS_OF_USER)
+		return true;
+	atomic64_dec(&user->works);
+	return false;
+}
+
+/*
+ * The work item has a reference while it is queued or running. One that is finds by itself what has
+ * been revoked since.
+ */
 static void doorbell_begin_to_revoke_locked(struct gpreempt_doorbells *d)
 {
 	lockdep_assert_held(&doorbell_lock);
 	if (d->revoking || !kref_get_unless_zero(&d->ref))
 		return;
 	d->revoking = true;
-	doorbell_revoking++;
-	queue_work(withdrawals, &d->revoke);
+	d->revoke_ns = ktime_get_ns();
+	d->counted = !d->slow && doorbell_take_work(d->user);
+	d->awaited = d->counted;
+	doorbell_revoking += d->awaited;
+	queue_work(d->awaited ? withdrawals : stragglers, &d->revoke);
 }
 
-/* Which GPU's doorbells are the next to be taken away? Returns false if none are. */
-static bool doorbell_next_to_revoke(struct gpreempt_doorbells *d, u32 *id)
+/* The node whose revocation is the next for @d; NULL: nothing is left of what was revoked. */
+static const struct gpreempt_node *doorbell_next_locked(const struct gpreempt_doorbells *d)
 {
 	const struct gpreempt_node *gn, *next = NULL;
 
-	spin_lock(&doorbell_lock);
 	list_for_each_entry(gn, &doorbell_nodes, doorbell.peer)
 		if (gn->doorbell.revoked > d->revoked &&
 		    (!next || gn->doorbell.revoked < next->doorbell.revoked))
 			next = gn;
+	return next;
+}
+
+/* Which GPU's doorbells are the next to be taken away? Returns false if none are: it is over. */
+static bool doorbell_next_to_revoke(struct gpreempt_doorbells *d, u32 *id)
+{
+	const struct gpreempt_node *next;
+
+	spin_lock(&doorbell_lock);
+	next = doorbell_next_locked(d);
 	if (next) {
 		*id = next->node->id;
 		d->revoked = next->doorbell.revoked;
+	} else {
+		d->revoking = false;
+		d->slow = ktime_get_ns() - d->revoke_ns >= REVOKE_WITHIN_MS * NSEC_PER_MSEC;
+		if (d->counted)
+			atomic64_dec(&d->user->works);
+		doorbell_revoking -= d->awaited;
+		d->awaited = false;
 	}
 	spin_unlock(&doorbell_lock);
 	return next;
@@ -394,20 +488,26 @@ static void doorbell_revoke(struct work_struct *work)
 	struct gpreempt_doorbells *d = container_of(work, struct gpreempt_doorbells, revoke);
 	u32 id;
 
-	spin_lock(&doorbell_lock);
-	d->revoking = false;
-	spin_unlock(&doorbell_lock);
 	while (doorbell_next_to_revoke(d, &id)) {
 		gpreempt_compat_unmap_pages(d->inode->i_mapping, doorbell_first_page(id),
 					    PAGES_OF_GPU);
 		gpreempt_compat_unmap_pages(d->inode->i_mapping, doorbell_mmio_page(id),
 					    PAGES_OF_GPU);
 	}
-	spin_lock(&doorbell_lock);
-	doorbell_revoking--;
-	spin_unlock(&doorbell_lock);
 	wake_up_all(&doorbell_revoked_wait);
 	kref_put(&d->ref, doorbell_free);
+}
+
+/* The next reset does not wait for those that this one has waited for in vain. */
+static void doorbell_await_no_more(void)
+{
+	struct gpreempt_doorbells *d;
+
+	spin_lock(&doorbell_lock);
+	list_for_each_entry(d, &doorbell_spaces, peer)
+		d->awaited = false;
+	doorbell_revoking = 0;
+	spin_unlock(&doorbell_lock);
 }
 
 /**
@@ -433,8 +533,9 @@ void kfd_gpreempt_revoked(u64 offset)
 			doorbell_begin_to_revoke_locked(d);
 	}
 	spin_unlock(&doorbell_lock);
-	wait_event_timeout(doorbell_revoked_wait, !READ_ONCE(doorbell_revoking),
-			   msecs_to_jiffies(REVOKE_WITHIN_MS));
+	if (!wait_event_timeout(doorbell_revoked_wait, !READ_ONCE(doorbell_revoking),
+				msecs_to_jiffies(REVOKE_WITHIN_MS)))
+		doorbell_await_no_more();
 }
 
 /*
@@ -739,6 +840,7 @@ static void doorbell_withdrawn(struct gpreempt_doorbells *d, bool tried, bool la
 
 	spin_lock(&d->lock);
 	d->busy = false;
+	atomic64_dec(&d->user->works);
 	list_for_each_entry(process, &d->processes, doorbell.peer) {
 		if (!tried || process->gn != d->asker)
 			continue;
@@ -820,6 +922,17 @@ static bool doorbell_pay_locked(const struct gpreempt_doorbells *d, u64 now_ns)
 	return true;
 }
 
+/* May the process have a work item? If so it has paid for it. */
+static bool doorbell_may_begin_locked(struct gpreempt_doorbells *d, u64 now_ns)
+{
+	if (!doorbell_take_work(d->user))
+		return false;
+	if (doorbell_pay_locked(d, now_ns))
+		return true;
+	atomic64_dec(&d->user->works);
+	return false;
+}
+
 /* What looks at it would cost until then is what its being armed has to save. */
 static u64 doorbell_pays_ns(const struct gpreempt_node *gn)
 {
@@ -839,7 +952,8 @@ static void doorbell_begin_to_arm(struct gpreempt_node *gn, struct gpreempt_proc
 	u64 moved;
 
 	spin_lock(&d->lock);
-	if (!d->busy && doorbell_all_idle_locked(gn, d, &moved) && doorbell_pay_locked(d, now_ns)) {
+	if (!d->busy && doorbell_all_idle_locked(gn, d, &moved) &&
+	    doorbell_may_begin_locked(d, now_ns)) {
 		d->busy = true;
 		d->asker = gn;
 		WRITE_ONCE(d->pays_ns, doorbell_pays_ns(gn));
@@ -1048,8 +1162,11 @@ void gpreempt_doorbell_init(void)
 		return;
 	}
 	withdrawals = alloc_workqueue("kfd_gpreempt", WQ_UNBOUND, 0);
-	if (!withdrawals)
-		pr_warn("gpreempt: no memory: gpreempt_wakeup=doorbell will be as poll\n");
+	stragglers = alloc_workqueue("kfd_gpreempt_late", WQ_UNBOUND, 0);
+	if (withdrawals && stragglers)
+		return;
+	gpreempt_doorbell_exit();
+	pr_warn("gpreempt: no memory: gpreempt_wakeup=doorbell will be as poll\n");
 }
 
 /**
@@ -1063,4 +1180,7 @@ void gpreempt_doorbell_exit(void)
 	if (withdrawals)
 		destroy_workqueue(withdrawals);
 	withdrawals = NULL;
+	if (stragglers)
+		destroy_workqueue(stragglers);
+	stragglers = NULL;
 }

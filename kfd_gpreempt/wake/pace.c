@@ -4,9 +4,10 @@
  *
  * Some commands of /dev/kfd make the driver build a runlist: it takes every queue off the device
  * and holds its lock until that is done. In a loop they keep a preemption, and the work it is for,
- * waiting. So a program that is outranked has a budget of such commands, which all outranked
- * programs of a node share: whether one loop gives them or several makes no difference. Beyond it a
- * command waits, before any lock is taken. None is refused.
+ * waiting. So programs that are outranked have two budgets. Each user has one of runlists on each
+ * node, for all its programs: what the driver builds is taken out of it. Each process has one of
+ * commands, for itself alone, in which those count as well that the driver refuses. Beyond them
+ * commands wait, before any lock is taken. None is refused.
  */
 #include <linux/ktime.h>
 #include <linux/jiffies.h>
@@ -15,6 +16,8 @@
 #include <linux/srcu.h>
 
 #include "core/node.h"
+#include "compat/compat.h"
+#include "control/target.h"
 
 /*
  * So many commands at once: a program starts with some queues on each device, and sets each of them
@@ -30,9 +33,12 @@
  */
 #define PACE_EVERY_NS	500000000LL
 
+/* Innermost; for the budgets of all. */
+static DEFINE_SPINLOCK(pace_lock);
+
 /*
- * No command waits for longer. So ten can wait in a row: of more that are given at the same time
- * each adds one runlist in this time.
+ * No command waits for longer. So ten of a user can wait in a row: of more that are given at the
+ * same time each adds one runlist in this time.
  */
 #define PACE_LONGEST_NS	5000000000LL
 
@@ -54,23 +60,47 @@ static bool pace_builds_runlist(unsigned int cmd)
 	}
 }
 
-/* Has the process queues on the node? Those of another kind than compute count. */
-static bool pace_has_queues(const struct gpreempt_node *gn, struct kfd_process *p)
-{
-	const struct kfd_process_device *pdd = kfd_get_process_device_data(gn->node, p);
+/**
+ * struct pace - a command that is about to be carried out, or a runlist that it asks for
+ * @p: whose it is
+ * @user: which user pays for it
+ * @node: where the runlist is; NULL: of a command that is not known
+ * @now_ns: when it came
+ * @turn_ns: when its user's budgets have room
+ * @nr_nodes: nodes where its process is outranked
+ */
+struct pace {
+	struct kfd_process *p;
+	kuid_t user;
+	const struct kfd_node *node;
+	s64 now_ns;
+	s64 turn_ns;
+	u32 nr_nodes;
+};
 
-	return pdd && !list_empty(&pdd->qpd.queues_list);
+/*
+ * What counts of a process of whose compute queues no pass knows. Its settings are not asked for
+ * where a runlist is being built, under the driver's lock: it pays then, and whether it has to wait
+ * for that is found later.
+ */
+static s32 pace_of_settings(const struct gpreempt_node *gn, const struct pace *pace, s32 highest)
+{
+	if (pace->node)
+		return GPREEMPT_PRIORITY_MIN;
+	/* There the order is none of priorities. */
+	if (gpreempt_tunables_policy(gn)->rotates)
+		return highest;
+	return gpreempt_priority_of_program(gn, pace->p->lead_thread);
 }
 
 /*
  * Has another process worked lately that comes before this one? A higher one does; where ranks
- * differ among those that work, an equal does as well before a process that itself does not work. A
- * process without compute queues comes after all of those.
+ * differ among those that work, an equal does as well before a process that itself does not work.
  */
-static bool pace_is_outranked(struct gpreempt_node *gn, const struct kfd_process *p, u64 now_ns)
+static bool pace_is_outranked(struct gpreempt_node *gn, const struct pace *pace)
 {
 	s32 own = GPREEMPT_PRIORITY_MIN, highest = GPREEMPT_PRIORITY_MIN;
-	bool works = false, others_work = false, scheduled = false;
+	bool works = false, others_work = false, known = false;
 	struct gpreempt_queue *gq;
 	int idx;
 
@@ -78,99 +108,181 @@ static bool pace_is_outranked(struct gpreempt_node *gn, const struct kfd_process
 	list_for_each_entry_srcu(gq, &gn->queues.list, link,
 				 srcu_read_lock_held(&gn->queues.srcu)) {
 		u64 active_ns = gpreempt_policy_read(gq->policy.seen.active_ns);
-		/* The monitor may have looked after @now_ns. */
-		bool active = active_ns && (s64)(now_ns - active_ns) < (s64)GPREEMPT_CONTENDED_NS;
+		/* The monitor may have looked after that. */
+		bool active = active_ns &&
+			      pace->now_ns - (s64)active_ns < (s64)GPREEMPT_CONTENDED_NS;
 		s32 standing = gpreempt_policy_read(gq->policy.standing);
 
-		if (gq->q->process == p) {
-			scheduled = true;
+		if (gq->q->process != pace->p) {
+			others_work |= active;
+			highest = active ? max(highest, standing) : highest;
+		} else if (gpreempt_policy_read(gq->priority.derived)) {
+			known = true;
 			works |= active;
 			own = max(own, standing);
-		} else if (active) {
-			others_work = true;
-			highest = max(highest, standing);
 		}
 	}
 	srcu_read_unlock(&gn->queues.srcu, idx);
 	if (!others_work)
 		return false;
-	if (scheduled && own != highest)
+	if (!known)
+		own = pace_of_settings(gn, pace, highest);
+	if (own != highest)
 		return own < highest;
 	return !works && READ_ONCE(gn->mqd.rivalry);
 }
 
-/* Takes a command out of the budget. Returns how long it has to wait for it. */
-static u64 pace_take(struct gpreempt_node *gn, u64 now_ns)
+static bool pace_concerns(struct gpreempt_node *gn, const struct pace *pace)
 {
-	s64 now = now_ns, due;
-
-	spin_lock(&gn->pace.lock);
-	due = max(gn->pace.due_ns, now - PACE_BURST * PACE_EVERY_NS) + PACE_EVERY_NS;
-	due = min(due, now + PACE_LONGEST_NS);
-	gn->pace.due_ns = due;
-	spin_unlock(&gn->pace.lock);
-	return due > now ? due - now : 0;
+	return READ_ONCE(gn->life.thread) && !READ_ONCE(gn->life.paused) &&
+	       !gpreempt_tunables_observes(gn) && pace_is_outranked(gn, pace);
 }
 
-/**
- * struct pace - a command that is about to be carried out
- * @p: whose it is
- * @now_ns: when it came
- * @wait_ns: how long it has to wait
+/*
+ * The account of a user; NULL: it has none, so it owes nothing. With @make it gets the place of the
+ * user that owes least, whose budget is full again a little too early.
  */
-struct pace {
-	struct kfd_process *p;
-	u64 now_ns;
-	u64 wait_ns;
-};
-
-static int pace_on_node(struct gpreempt_node *gn, void *arg)
+static struct gpreempt_pace_user *pace_user_locked(struct gpreempt_node *gn, kuid_t user, bool make)
 {
-	struct pace *pace = arg;
-	u64 wait_ns;
+	struct gpreempt_pace_user *u, *least = gn->pace.users;
 
-	if (!READ_ONCE(gn->life.thread) || READ_ONCE(gn->life.paused) ||
-	    gpreempt_tunables_observes(gn) || !pace_has_queues(gn, pace->p) ||
-	    !pace_is_outranked(gn, pace->p, pace->now_ns))
+	lockdep_assert_held(&pace_lock);
+	for (u = gn->pace.users; u < gn->pace.users + GPREEMPT_PACE_USERS; u++) {
+		if (uid_eq(u->user, user))
+			return u;
+		if (u->due_ns < least->due_ns)
+			least = u;
+	}
+	if (!make)
+		return NULL;
+	*least = (struct gpreempt_pace_user){ .user = user };
+	return least;
+}
+
+/* Takes so much out of a budget. Returns when that has room again, which is no later than @most. */
+static s64 pace_take(s64 due, s64 now, s64 cost, s64 most)
+{
+	due = max(due, now - (PACE_BURST - 1) * PACE_EVERY_NS);
+	return min(due + cost, now + most);
+}
+
+static void pace_charge_locked(struct gpreempt_node *gn, const struct pace *pace)
+{
+	struct gpreempt_pace_user *u = pace_user_locked(gn, pace->user, true);
+
+	u->due_ns = pace_take(u->due_ns, pace->now_ns, PACE_EVERY_NS, PACE_LONGEST_NS);
+}
+
+/*
+ * When has the user's budget room for a command? Each of those that wait has a turn of its own, or
+ * their runlists would follow each other without a pause.
+ */
+static s64 pace_turn_locked(struct gpreempt_node *gn, const struct pace *pace)
+{
+	struct gpreempt_pace_user *u = pace_user_locked(gn, pace->user, false);
+
+	if (!u || u->due_ns <= pace->now_ns)
+		return pace->now_ns;
+	u->turn_ns = max(u->due_ns, u->turn_ns + PACE_EVERY_NS);
+	u->turn_ns = min(u->turn_ns, pace->now_ns + PACE_LONGEST_NS);
+	return u->turn_ns;
+}
+
+static int pace_ask_node(struct gpreempt_node *gn, void *arg)
+{
+	const struct kfd_process_device *pdd;
+	struct pace *pace = arg;
+	s64 turn;
+
+	/* Queues of another kind than compute count. */
+	pdd = kfd_get_process_device_data(gn->node, pace->p);
+	if (!pdd || list_empty(&pdd->qpd.queues_list) || !pace_concerns(gn, pace))
 		return 0;
-	wait_ns = pace_take(gn, pace->now_ns);
-	if (wait_ns)
+	pace->nr_nodes++;
+	spin_lock(&pace_lock);
+	turn = pace_turn_locked(gn, pace);
+	turn = max(turn, pace->p->gpreempt_due_ns);
+	/* The driver takes everything off before it refuses to change a queue of such a process. */
+	if (gpreempt_compat_was_reset(pdd))
+		pace_charge_locked(gn, pace);
+	spin_unlock(&pace_lock);
+	if (turn > pace->now_ns)
 		atomic64_inc(&gn->stats.paced);
-	pace->wait_ns = max(pace->wait_ns, wait_ns);
+	pace->turn_ns = max(pace->turn_ns, turn);
 	return 0;
 }
 
+/*
+ * How long has the command to wait? On which of its process's nodes the runlist will be is not
+ * known: with several of them it costs less.
+ */
+static u64 pace_wait_ns(struct pace *pace)
+{
+	s64 *due = &pace->p->gpreempt_due_ns;
+
+	spin_lock(&pace_lock);
+	pace->turn_ns = max(pace->turn_ns, *due);
+	*due = pace_take(*due, pace->now_ns, PACE_EVERY_NS / pace->nr_nodes, PACE_EVERY_NS);
+	spin_unlock(&pace_lock);
+	return max(pace->turn_ns - pace->now_ns, 0LL);
+}
+
 /**
- * __kfd_gpreempt_pace() - have a command wait if it asks for one runlist too many
+ * __kfd_gpreempt_pace() - have a command wait if its process or its user has given too many
  * @process: the opener of the file
  * @cmd: the command word as the program gave it
  *
- * On which node its runlist will be is not looked up: a command counts on each node where its
- * process has queues and is outranked. Waits for PACE_LONGEST_NS at most, and not at all for a
- * program that is being killed; other signals do not shorten it, or they would be the way around
- * it.
+ * Waits for the nodes where its process has queues and is outranked: for PACE_LONGEST_NS at most,
+ * and not at all for a program that is being killed. Other signals do not shorten it, or they would
+ * be the way around it.
  *
  * Context: an ioctl on /dev/kfd; no lock held; may sleep.
  */
 void __kfd_gpreempt_pace(struct kfd_process *process, unsigned int cmd)
 {
 	struct pace pace = { .p = process, .now_ns = ktime_get_ns() };
+	u64 wait_ns;
 
 	/* The driver refuses a descriptor that was inherited or passed on. */
 	if (!pace_builds_runlist(cmd) || process->lead_thread != current->group_leader)
 		return;
-	gpreempt_node_find(pace_on_node, &pace);
-	if (pace.wait_ns)
-		schedule_timeout_killable(nsecs_to_jiffies(pace.wait_ns) + 1);
+	pace.user = gpreempt_target_user_of(process->lead_thread);
+	gpreempt_node_find(pace_ask_node, &pace);
+	if (!pace.nr_nodes)
+		return;
+	wait_ns = pace_wait_ns(&pace);
+	if (wait_ns)
+		schedule_timeout_killable(nsecs_to_jiffies(wait_ns) + 1);
+}
+
+static int pace_charge_node(struct gpreempt_node *gn, void *arg)
+{
+	const struct pace *pace = arg;
+
+	if (gn->node != pace->node)
+		return 0;
+	if (pace_concerns(gn, pace)) {
+		spin_lock(&pace_lock);
+		pace_charge_locked(gn, pace);
+		spin_unlock(&pace_lock);
+	}
+	return 1;
 }
 
 /**
- * gpreempt_pace_init_node() - nothing has been asked for yet
- * @gn: the node, new
+ * __kfd_gpreempt_runlist_asked() - a runlist is being built because a program asked for it
+ * @q: its queue, which comes, changes or goes
  *
- * Context: any.
+ * A work item ends the queues of a program, and its debugger changes them: neither is its command.
+ *
+ * Context: p->mutex, dqm_lock held, or none of them.
  */
-void gpreempt_pace_init_node(struct gpreempt_node *gn)
+void __kfd_gpreempt_runlist_asked(struct queue *q)
 {
-	spin_lock_init(&gn->pace.lock);
+	struct pace pace = { .p = q->process, .node = q->device, .now_ns = ktime_get_ns() };
+
+	if (q->process->lead_thread != current->group_leader)
+		return;
+	pace.user = gpreempt_target_user_of(q->process->lead_thread);
+	gpreempt_node_find(pace_charge_node, &pace);
 }

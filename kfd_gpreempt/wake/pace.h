@@ -3,24 +3,28 @@
 #ifndef GPREEMPT_PACE_H
 #define GPREEMPT_PACE_H
 
-#include <linux/spinlock.h>
 #include <linux/types.h>
+#include <linux/uidgid.h>
 
-struct gpreempt_node;
-struct gpreempt_queue;
-struct gpreempt_process;
+/* Users whose budget of a node is not full, at most. Each is full again after 16 s. */
+#define GPREEMPT_PACE_USERS	32
+
+/**
+ * struct gpreempt_pace_user - the budget of a user
+ * @user: see gpreempt_target_user_of()
+ * @due_ns: when its next runlist would be due without a burst
+ * @turn_ns: when the last of its commands that wait has its turn
+ */
+struct gpreempt_pace_user {
+	kuid_t user;
+	s64 due_ns;
+	s64 turn_ns;
+};
 
 /* What pace.c keeps of a node, and writes alone. */
 struct gpreempt_node_pace {
-	/** @lock: protects @due_ns; innermost */
-	spinlock_t lock;
-	/**
-	 * @due_ns: when the next runlist that an outranked program asks for would be due without a
-	 * burst
-	 */
-	s64 due_ns;
+	/** @users: some of them, under pace.c's lock; the others owe nothing */
+	struct gpreempt_pace_user users[GPREEMPT_PACE_USERS];
 };
-
-void gpreempt_pace_init_node(struct gpreempt_node *gn);
 
 #endif /* GPREEMPT_PACE_H */

@@ -210,7 +210,7 @@ int fail_errno(int error, const char *format, ...)
 		{ -EBUSY, "the driver does not let it go now (debugger, cooperative groups or a reset)" },
 		{ -EOPNOTSUPP, "scheduling is switched off, only observes (observe=1) or is not possible on this node; try: gpreemptctl doctor" },
 		{ -ETIME, "not saved in time" },
-		{ -EIO, "the GPU is being reset" },
+		{ -EIO, "the GPU is being reset, or a queue that was held has been: it stays off" },
 	};
 	const char *why = strerror(-error);
 	va_list args;

@@ -575,11 +575,12 @@ struct gpreempt_set_param {
  * is unbounded. A queue runs again when no descriptor holds it and its priority allows.
  *
  * Errors: those of the target; EBUSY (the driver does not let a queue go now: debugger, cooperative
- * groups, reset of one of its queues); EOPNOTSUPP (the node cannot preempt, gave up or only observes, or
+ * groups, it was reset); EOPNOTSUPP (the node cannot preempt, gave up or only observes, or
  * scheduling is switched off); ETIME (not saved in time; the hold stays, and the state is saved
- * when it is); EINTR (a signal; as ETIME); EIO (the device is suspended or being reset); ENOMEM
- * (nothing is held); EUSERS (64 descriptors hold a queue, and the caller has no CAP_SYS_ADMIN;
- * nothing is held); EPERM (GPREEMPT_HOLD_UNBOUNDED without CAP_SYS_ADMIN; GPREEMPT_HOLD_EVERYBODYS,
+ * when it is); EINTR (a signal; as ETIME); EIO (PREEMPT: the device is suspended or being reset;
+ * RESUME: a queue was reset while it was held, and stays off; all holds were ended); ENOMEM
+ * (nothing is held); EUSERS (64 descriptors hold a queue, or 64 calls of the user wait, and the
+ * caller has no CAP_SYS_ADMIN; nothing is held); EPERM (GPREEMPT_HOLD_UNBOUNDED without CAP_SYS_ADMIN; GPREEMPT_HOLD_EVERYBODYS,
  * and a descriptor with CAP_SYS_ADMIN holds one: the others' holds were ended).
  */
 struct gpreempt_hold {

@@ -17,7 +17,7 @@
 #define MAX_FAILURES	1
 
 bool is_active[NR], is_preempted[NR], leaving[NR], killed[NR], lost[NR];
-bool registered[NR], exists[NR], gone[NR], evicted[NR], has_reset_queue[NR];
+bool registered[NR], exists[NR], gone[NR], evicted[NR];
 byte held[NR], waited[NR], failures;
 /* What the device has, and whether it has been asked to let it go. */
 byte slot = NOBODY;
@@ -71,7 +71,7 @@ inline mqd_take_off(q, late)
 inline mqd_preempt(q)
 {
 	if
-	:: !is_preempted[q] && is_active[q] && !has_reset_queue[q] ->
+	:: !is_preempted[q] && is_active[q] ->
 		mqd_take_off(q, late);
 		is_preempted[q] = true;
 		held[q] = 0;
@@ -87,7 +87,6 @@ inline mqd_lost(q)
 {
 	leaving[q] = false;
 	lost[q] = true;
-	has_reset_queue[q] = true;
 	mqd_deactivate(q)
 }
 
@@ -135,8 +134,8 @@ inline mqd_resume(q)
 		is_preempted[q] = false;
 		if
 		:: leaving[q] -> leaving[q] = false
-		:: !leaving[q] && QUEUE_IS_ACTIVE(q) && !has_reset_queue[q] && !parking -> mqd_load(q)
-		:: !leaving[q] && QUEUE_IS_ACTIVE(q) && !has_reset_queue[q] && parking -> is_active[q] = true
+		:: !leaving[q] && QUEUE_IS_ACTIVE(q) && !parking -> mqd_load(q)
+		:: !leaving[q] && QUEUE_IS_ACTIVE(q) && parking -> is_active[q] = true
 		:: else -> skip
 		fi
 	fi
@@ -152,7 +151,7 @@ inline check(q)
 	/* Nobody owns the slot who is gone. */
 	assert(!(gone[q] && ON_DEVICE(q)));
 	/* Nobody is forgotten: who could run has the device, or waits for a reset. */
-	assert(!(registered[q] && !is_preempted[q] && QUEUE_IS_ACTIVE(q) && !has_reset_queue[q] && !is_active[q] && !parking))
+	assert(!(registered[q] && !is_preempted[q] && QUEUE_IS_ACTIVE(q) && !is_active[q] && !parking))
 }
 
 active proctype monitor()
@@ -241,7 +240,7 @@ active proctype driver()
 		:: atomic { !parking && !evicted[d] -> driver_unload(d); evicted[d] = true; is_active[d] = false; leaving[d] = leaving[d] && ON_DEVICE(d) }
 		:: atomic { !parking && evicted[d] -> evicted[d] = false;
 			if
-			:: QUEUE_IS_ACTIVE(d) && !has_reset_queue[d] -> hardware_load(d); is_active[d] = true
+			:: QUEUE_IS_ACTIVE(d) -> hardware_load(d); is_active[d] = true
 			:: else -> skip
 			fi }
 		:: atomic { !parking -> driver_unload(d); is_active[d] = false; exists[d] = false; registered[d] = false; gone[d] = true; check(d) }
@@ -274,7 +273,6 @@ active proctype reset()
 		slot = NOBODY;
 		for (r : 0 .. NR - 1) {
 			asked[r] = false;
-			has_reset_queue[r] = false;
 			if
 			:: exists[r] && !lost[r] && QUEUE_IS_ACTIVE(r) -> hardware_load(r); is_active[r] = true
 			:: else -> skip

@@ -467,3 +467,90 @@ TEST(revoking_waits_for_a_moment, "a reset waits for a tenth of a second, and no
 	revoke_mappings(0);
 	CHECK(ktime_get_ns() - begun_ns < 10 * MS);
 }
+
+static u64 revoking_ns(void)
+{
+	u64 begun_ns = ktime_get_ns();
+
+	revoke_mappings(0);
+	return ktime_get_ns() - begun_ns;
+}
+
+TEST(resets_wait_once_for_who_is_slow, "doorbells for which a reset has waited in vain delay no later one, until they have gone in time again")
+{
+	struct sim_process *p = program_with_doorbells(1);
+
+	WRITE_ONCE(may_go, false);
+	world.before_unmapping = waits_until_it_may_go;
+	CHECK(revoking_ns() >= 100 * MS);
+	/* Under way still */
+	CHECK(revoking_ns() < 10 * MS);
+	WRITE_ONCE(may_go, true);
+	CHECK_AFTER(MS, !p->doorbell_pages[0]);
+	/* Those that are mapped anew may be as slow: they are taken away, and not waited for. */
+	WRITE_ONCE(may_go, false);
+	map_doorbells_anew(p, 0);
+	CHECK(revoking_ns() < 10 * MS);
+	WRITE_ONCE(may_go, true);
+	CHECK_AFTER(MS, !p->doorbell_pages[0]);
+	run(SEC);
+	CHECK(revoking_ns() < 10 * MS);
+	run(MS);
+	WRITE_ONCE(may_go, false);
+	CHECK(revoking_ns() >= 100 * MS);
+	WRITE_ONCE(may_go, true);
+	run(MS);
+	world.before_unmapping = NULL;
+}
+
+static u32 nr_stuck;
+static bool others_turn;
+
+static void is_stuck_before_others(void)
+{
+	if (READ_ONCE(others_turn))
+		return;
+	nr_stuck++;
+	waits_until_it_may_go();
+}
+
+static struct sim_process *program_of_user(u32 uid)
+{
+	struct sim_process *process;
+
+	current->euid.val = uid;
+	process = process_of(add_queue(5));
+	current->euid.val = 0;
+	return process;
+}
+
+TEST(stuck_doorbells_are_their_users, "however many doorbells of one user do not go, those of others are withdrawn, and taken away in time for a reset")
+{
+	struct sim_process *other;
+	u32 i;
+
+	shim_nr_workers = NR_WORKERS_MAX;
+	world_on(true);
+	set("gpreempt_wakeup", "doorbell");
+	add_rivals(10, 0);
+	low->kernel_ns = SEC;
+	submit(low, 1);
+	WRITE_ONCE(may_go, false);
+	WRITE_ONCE(others_turn, false);
+	world.before_unmapping = is_stuck_before_others;
+	for (i = 0; i < NR_WORKERS_MAX + 4; i++)
+		program_of_user(1);
+	run(50 * MS);
+	/* High is of another user. */
+	CHECK_EQ(nr_stuck, 16 + 1);
+	WRITE_ONCE(others_turn, true);
+	other = program_of_user(2);
+	CHECK_EQ(touch_doorbells(other, 0), VM_FAULT_NOPAGE);
+	CHECK_AFTER(50 * MS, !other->doorbell_pages[0]);
+	CHECK_EQ(touch_doorbells(other, 0), VM_FAULT_NOPAGE);
+	CHECK(revoking_ns() < 10 * MS);
+	CHECK(!other->doorbell_pages[0]);
+	WRITE_ONCE(may_go, true);
+	run(MS);
+	world.before_unmapping = NULL;
+}

@@ -294,6 +294,28 @@ TEST(activity_is_not_everybodys, "counters of a node are for CAP_SYS_ADMIN, file
 	CHECK(!strcmp(of_node("state"), "polling"));
 }
 
+TEST(settings_are_the_administrators, "neither a file of a node nor a parameter is written without CAP_SYS_ADMIN, whatever the file's mode says")
+{
+	u32 caps = current->caps, tunables = 0;
+
+	preempted_pair(true);
+	current->caps = 0;
+	EACH(i, node_of(0)->sysfs.kobj.nr_files, "%.40s: ", file_name(i)) {
+		if (node_of(0)->sysfs.kobj.files[i].attr->mode != 0644)
+			continue;
+		CHECK_EQ(shim_file_store(&node_of(0)->sysfs.kobj, file_name(i), "default"), -EPERM);
+		tunables++;
+	}
+	CHECK_EQ(tunables, GPREEMPT_NR_TUNABLES);
+	CHECK_EQ(shim_param_set("gpreempt_enable", "0"), -EPERM);
+	CHECK_EQ(shim_param_set("gpreempt_poll_us", "100"), -EPERM);
+	CHECK(!shim_debugfs_read("gpreempt") && !shim_debugfs_read("gpreempt_dump"));
+	run(5 * MS);
+	CHECK(preempted(low) && state_is("polling"));
+	current->caps = caps;
+	CHECK(shim_file_store(&node_of(0)->sysfs.kobj, "policy", "wfq") > 0);
+}
+
 TEST(queue_files_refuse, "logical_priority takes numbers within bounds and the word clear, from whoever may raise priorities")
 {
 	static const char *const bad[] = { "", "high", "1024", "-1024", "99999999999", "1 2" };

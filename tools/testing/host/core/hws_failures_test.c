@@ -80,6 +80,7 @@ TEST(unmap_times_out, "an unmap that is not acknowledged ends scheduling at once
 	CHECK_EQ(nr_preempted(), 0);
 	reset_gpu();
 	CHECK_AFTER(2 * MS, strcmp(state(), "failed") != 0);
+	rivals_begin_anew();
 	run_kernels(low, 1, 50 * MS, 2 * MS);
 	high_preempts_low();
 }
@@ -113,6 +114,7 @@ TEST(fatal_error, "a device that a fatal error has stopped is given up at the fi
 	CHECK_EQ(nr_preempted(), 0);
 	world.adev.fatal = false;
 	reset_gpu();
+	rivals_begin_anew();
 	run(2 * MS);
 	submit_and_run(low, 1, 2 * MS);
 	high_preempts_low();

@@ -271,12 +271,10 @@ TEST(nodes_beyond_those_of_jobs, "of more nodes than jobs have room for, the las
 /* ---- nodes ---- */
 
 /* Each node has a low process with endless work. */
-static void eight_nodes(bool hws)
+static void add_programs(void)
 {
 	u32 i;
 
-	world_on_nodes(hws, NR_NODES);
-	open_own_file();
 	for (i = 0; i < NR_NODES; i++) {
 		lows[i] = add_queue_to(add_process(10), i, NORMAL);
 		highs[i] = add_queue_to(add_process(0), i, NORMAL);
@@ -287,6 +285,13 @@ static void eight_nodes(bool hws)
 	}
 	low = lows[0];
 	high = highs[0];
+}
+
+static void eight_nodes(bool hws)
+{
+	world_on_nodes(hws, NR_NODES);
+	open_own_file();
+	add_programs();
 }
 
 static void highs_are_a_job(void)
@@ -489,6 +494,9 @@ TEST(a_failed_node_delays_no_other, "a node that gives up in the middle of a dec
 	CHECK_EQ(nr_off(lows), 0);
 	/* The driver resets it, and programs begin anew. */
 	reset_gpu();
+	kill_all();
+	add_programs();
+	highs_are_a_job();
 	for (i = 0; i < NR_NODES; i++)
 		submit(lows[i], 20);
 	run(10 * MS);

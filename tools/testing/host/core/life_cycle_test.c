@@ -96,10 +96,10 @@ BOTH(suspend_and_resume, "before a suspend everything is resumed; afterwards it 
 BOTH(switched_on_while_suspended, "switched on while suspended, a node begins when the device is back; switched off, it ends")
 {
 	world_make(hws, 1, 1);
+	add_rivals(10, 0);
 	suspend();
 	set("gpreempt_enable", "1");
 	CHECK_STATE("paused");
-	add_rivals(10, 0);
 	low->kernel_ns = 100 * MS;
 	submit(low, 1);
 	submit_and_run(high, 1000, 10 * MS);
@@ -116,8 +116,9 @@ BOTH(reset_of_the_gpu, "a reset finds nothing preempted, and the node goes on af
 {
 	low_is_preempted(hws);
 	reset_gpu();
+	CHECK(!preempted(low));
+	rivals_begin_anew();
 	run(2 * MS);
-	low->kernel_ns = high->kernel_ns = 50 * MS;
 	submit(low, 2);
 	submit_and_run(high, 2, 20 * MS);
 	CHECK(preempted(low));

@@ -21,7 +21,7 @@ static int keep_doing(void *once)
 	return 0;
 }
 
-static struct task_struct *neighbours[8];
+static struct task_struct *neighbours[24];
 static u32 nr_neighbours;
 
 static void begin_storm(void (*once)(u32 n), u32 nr)
@@ -264,6 +264,7 @@ BOTH(reset_never_waits_for_a_notifier, "a program whose doorbells cannot be with
 	world.before_unmapping = NULL;
 	run(20 * MS);
 	/* The device works. */
+	rivals_begin_anew();
 	submit(low, 5);
 	submit_and_run(high, 5, 10 * MS);
 	CHECK(preempted(low));
@@ -271,6 +272,7 @@ BOTH(reset_never_waits_for_a_notifier, "a program whose doorbells cannot be with
 
 static int switches_off(void *unused)
 {
+	current->caps = CAP_SYS_ADMIN;
 	set("gpreempt_enable", "0");
 	return 0;
 }
@@ -290,6 +292,7 @@ BOTH(switching_off_waits_for_no_notifier, "switching off, and a reset while that
 	WRITE_ONCE(job_hangs, false);
 	world.before_unmapping = NULL;
 	set("gpreempt_enable", "1");
+	rivals_begin_anew();
 	run(20 * MS);
 	submit(low, 5);
 	submit_and_run(high, 5, 10 * MS);
@@ -725,16 +728,38 @@ static u64 paced(void)
 	return atomic64_read(&stats()->paced);
 }
 
-/* How long a command waits before the driver sees it. */
-static u64 waits_ns(struct sim_process *process, unsigned int cmd)
+/* How long a command waits before the driver sees it, which refuses it. */
+static u64 refused_ns(struct sim_process *process, unsigned int cmd)
 {
-	struct task_struct *leader = current->group_leader;
+	struct task_struct *self = current, *leader = self->group_leader;
 	u64 began_ns = ktime_get_ns();
 
-	current->group_leader = &process->task;
+	self->group_leader = &process->task;
 	kfd_gpreempt_pace(&process->p, cmd);
-	current->group_leader = leader;
+	self->group_leader = leader;
 	return ktime_get_ns() - began_ns;
+}
+
+/* The driver writes the MQD of a queue, on behalf of a program or, with NULL, of its debugger. */
+static void changes_queue(struct sim_process *caller, struct sim_queue *sq)
+{
+	struct task_struct *self = current, *leader = self->group_leader;
+
+	if (caller)
+		self->group_leader = &caller->task;
+	dqm_lock(sq->q.device->dqm);
+	kfd_gpreempt_mqd_updated(&sq->q, NULL);
+	dqm_unlock(sq->q.device->dqm);
+	self->group_leader = leader;
+}
+
+/* The same, and the driver carries it out. */
+static u64 waits_ns(struct sim_queue *sq, unsigned int cmd)
+{
+	u64 wait_ns = refused_ns(process_of(sq), cmd);
+
+	changes_queue(process_of(sq), sq);
+	return wait_ns;
 }
 
 static u32 waiting_commands(struct sim_queue *sq, u32 nr)
@@ -742,7 +767,7 @@ static u32 waiting_commands(struct sim_queue *sq, u32 nr)
 	u32 i, n = 0;
 
 	for (i = 0; i < nr; i++)
-		n += waits_ns(process_of(sq), runlist_commands[i % ARRAY_SIZE(runlist_commands)]) > 0;
+		n += waits_ns(sq, runlist_commands[i % ARRAY_SIZE(runlist_commands)]) > 0;
 	return n;
 }
 
@@ -761,13 +786,21 @@ static void high_works_for_long(int own_nice)
 	world.before_end = kill_rivals;
 }
 
-TEST(outranked_runlists_are_paced, "commands that make a runlist wait if a program below another that works gives too many of them, whoever below gives them")
+static struct sim_queue *add_queue_of_user(int nice, u32 uid)
+{
+	struct sim_process *process = add_process(nice);
+
+	process->task.euid.val = uid;
+	return add_queue_to(process, 0, NORMAL);
+}
+
+TEST(outranked_runlists_are_paced, "commands that make a runlist wait if programs of a user below another that works give too many of them, whichever of these gives them")
 {
 	high_works_for_long(10);
 	CHECK_EQ(waiting_commands(own, PACE_BURST), 0);
 	CHECK_EQ(paced(), 0);
 	EACH(i, 10, "case %u: ", i) {
-		u64 wait_ns = waits_ns(process_of(i & 1 ? low : own), runlist_commands[i % ARRAY_SIZE(runlist_commands)]);
+		u64 wait_ns = waits_ns(i & 1 ? low : own, runlist_commands[i % ARRAY_SIZE(runlist_commands)]);
 
 		CHECK_WITHIN(wait_ns, PACE_NS - 10 * MS, PACE_NS + 10 * MS);
 	}
@@ -778,18 +811,18 @@ TEST(outranked_runlists_are_paced, "commands that make a runlist wait if a progr
 	CHECK(waiting_commands(own, 2));
 }
 
-TEST(no_other_command_is_paced, "neither the commands of who is on top wait, nor those without a runlist, nor through a descriptor that is another's")
+TEST(no_other_command_is_paced, "neither the commands of the program on top wait, nor those without a runlist, nor through a descriptor that is another's")
 {
 	high_works_for_long(10);
 	CHECK_EQ(waiting_commands(high, 200), 0);
 	CHECK_EQ(waiting_commands(own, PACE_BURST), 0);
 	CHECK_EQ(waiting_commands(high, 200), 0);
-	CHECK_EQ(waits_ns(process_of(own), _IO('K', 0x05)), 0);
+	CHECK_EQ(refused_ns(process_of(own), _IO('K', 0x05)), 0);
 	kfd_gpreempt_pace(&process_of(own)->p, AMDKFD_IOC_UPDATE_QUEUE);
-	CHECK_EQ(waits_ns(add_process(10), AMDKFD_IOC_CREATE_QUEUE), 0);
+	CHECK_EQ(refused_ns(add_process(10), AMDKFD_IOC_CREATE_QUEUE), 0);
 	CHECK_EQ(paced(), 0);
 	/* The driver goes by the number alone. */
-	CHECK(waits_ns(process_of(own), _IOC(_IOC_READ, 'X', 0x07, 100)));
+	CHECK(refused_ns(process_of(own), _IOC(_IOC_READ, 'X', 0x07, 100)));
 }
 
 TEST(idle_equals_are_paced, "a program as high as the one that works waits as well while it has no work itself, and not while it has")
@@ -823,30 +856,216 @@ static u32 nr_commands;
 
 static void gives_commands(u32 n)
 {
-	u64 began_ns = ktime_get_ns();
-	struct task_struct *self = current;
-
-	self->group_leader = &process_of(own)->task;
-	kfd_gpreempt_pace(&process_of(own)->p, AMDKFD_IOC_UPDATE_QUEUE);
-	self->group_leader = self;
+	CHECK(waits_ns(own, AMDKFD_IOC_UPDATE_QUEUE) <= 5 * SEC + 10 * MS);
 	nr_commands++;
-	CHECK(ktime_get_ns() - began_ns <= 5 * SEC + 10 * MS);
 }
 
-TEST(loops_share_one_budget, "eight loops that give commands get as many through as one")
+static void gives_refused_commands(u32 n)
+{
+	CHECK(refused_ns(process_of(own), AMDKFD_IOC_UPDATE_QUEUE) <= PACE_NS + 10 * MS);
+}
+
+TEST(loops_share_one_budget, "eight loops of a process that give commands get as many through as one")
 {
 	high_works_for_long(10);
 	nr_commands = 0;
 	begin_storm(gives_commands, 8);
+	/* All eight may be under way when the budget is used up. */
 	CHECK_AFTER(10 * SEC, nr_commands >= PACE_BURST + 10 * SEC / PACE_NS - 1);
-	CHECK(nr_commands <= PACE_BURST + 10 * SEC / PACE_NS + 1);
+	CHECK(nr_commands <= PACE_BURST + 10 * SEC / PACE_NS + 8);
 	end_storm();
+}
+
+static struct sim_queue *of_programs[8];
+
+static void gives_commands_of_many(u32 n)
+{
+	struct sim_queue *sq = of_programs[current->pid % ARRAY_SIZE(of_programs)];
+
+	CHECK(waits_ns(sq, AMDKFD_IOC_UPDATE_QUEUE) <= 5 * SEC + 10 * MS);
+	nr_commands++;
+}
+
+TEST(programs_share_one_budget, "eight programs of a user that give commands in loops get as many through as one")
+{
+	u32 i;
+
+	high_works_for_long(10);
+	for (i = 0; i < ARRAY_SIZE(of_programs); i++)
+		of_programs[i] = add_queue(10);
+	nr_commands = 0;
+	begin_storm(gives_commands_of_many, 8);
+	/* All eight may be under way when the budget is used up. */
+	CHECK_AFTER(10 * SEC, nr_commands >= PACE_BURST + 10 * SEC / PACE_NS - 1);
+	CHECK(nr_commands <= PACE_BURST + 10 * SEC / PACE_NS + 8);
+	end_storm();
+}
+
+TEST(a_user_waits_for_no_other, "however many commands one user's programs give in loops, those of another user's program that starts below the same work do not wait")
+{
+	struct sim_queue *starts;
+
+	high_works_for_long(10);
+	process_of(own)->task.euid.val = 1;
+	nr_commands = 0;
+	begin_storm(gives_commands, 24);
+	run(10 * SEC);
+	CHECK(nr_commands > PACE_BURST);
+	starts = add_queue_of_user(10, 2);
+	CHECK_EQ(waiting_commands(starts, PACE_BURST), 0);
+	CHECK(waiting_commands(starts, 1));
+	end_storm();
+}
+
+TEST(refused_commands_cost_their_process, "however many commands a process gives that the driver refuses, no other one's command waits for them, and its own do")
+{
+	high_works_for_long(10);
+	begin_storm(gives_refused_commands, 24);
+	run(10 * SEC);
+	CHECK_EQ(waiting_commands(low, PACE_BURST - 1), 0);
+	CHECK(refused_ns(process_of(own), AMDKFD_IOC_CREATE_QUEUE));
+	end_storm();
+}
+
+TEST(refused_changes_cost_after_a_reset, "of a process one of whose queues was reset refused commands cost its user, since the driver takes all queues off before it refuses them")
+{
+	high_works_for_long(10);
+	process_of(own)->p.pdds[0].has_reset_queue = true;
+	TIMES(PACE_BURST)
+		CHECK_EQ(refused_ns(process_of(own), AMDKFD_IOC_UPDATE_QUEUE), 0);
+	process_of(own)->p.pdds[0].has_reset_queue = false;
+	CHECK(waiting_commands(low, 1));
+}
+
+TEST(runlists_cost_where_they_are_built, "a program on two nodes pays for a runlist on that node alone where the driver builds it, and its debugger's are not its own")
+{
+	struct sim_queue *there;
+
+	world_on_nodes(true, 2);
+	add_rivals(10, 0);
+	own = add_queue_to(process_of(low), 0, NORMAL);
+	there = add_queue_to(process_of(low), 1, NORMAL);
+	run_kernels(high, 2000, 30 * MS, 10 * MS);
+	TIMES(200)
+		changes_queue(process_of(low), there);
+	TIMES(200)
+		changes_queue(NULL, own);
+	CHECK_EQ(waiting_commands(own, PACE_BURST), 0);
+	CHECK(waiting_commands(own, 1));
+	kill_rivals();
+}
+
+/* A program that has an SDMA queue, and no compute queue yet */
+static struct queue sdma;
+
+static struct sim_process *has_sdma(int nice)
+{
+	struct sim_process *process = add_process(nice);
+
+	sdma = (struct queue){ .process = &process->p };
+	list_add_tail(&sdma.list, &process->p.pdds[0].qpd.queues_list);
+	return process;
+}
+
+static bool first_queue_waits(int nice)
+{
+	struct sim_process *process = has_sdma(nice);
+	bool waits = refused_ns(process, AMDKFD_IOC_CREATE_QUEUE);
+
+	list_del(&sdma.list);
+	return waits;
+}
+
+TEST(programs_begin_by_their_settings, "the first compute queue of a program waits as its settings have it: not at the highest priority, though its user owes runlists")
+{
+	high_works_for_long(10);
+	CHECK(waiting_commands(own, PACE_BURST + 1));
+	CHECK(first_queue_waits(10));
+	CHECK(!first_queue_waits(-5));
+	/* Nor does the next one, of which no pass knows yet. */
+	CHECK_EQ(refused_ns(process_of(add_queue(-5)), AMDKFD_IOC_CREATE_QUEUE), 0);
+	run(20 * SEC);
+	/* What it does before it has a compute queue costs. */
+	CHECK(!first_queue_waits(10));
+	has_sdma(10);
+	sdma.device = own->q.device;
+	TIMES(PACE_BURST) {
+		struct task_struct *self = current, *leader = self->group_leader;
+
+		self->group_leader = sdma.process->lead_thread;
+		kfd_gpreempt_mqd_updated(&sdma, NULL);
+		self->group_leader = leader;
+	}
+	list_del(&sdma.list);
+	CHECK(first_queue_waits(10));
+}
+
+TEST(nice_values_may_not_count, "the first compute queue of a nice program does not wait where nice values do not count")
+{
+	world_on(true);
+	set("gpreempt_nice", "0");
+	add_rivals(10, 0);
+	own = add_queue(10);
+	run_kernels(high, 2000, 30 * MS, 10 * MS);
+	TIMES(200)
+		changes_queue(process_of(own), own);
+	CHECK(!first_queue_waits(10));
+	kill_rivals();
+}
+
+TEST(turns_have_no_highest, "where programs take turns, the first compute queue of a program waits as those of the others do")
+{
+	high_works_for_long(10);
+	set("gpreempt_policy", "wfq");
+	run(5 * MS);
+	CHECK(waiting_commands(own, PACE_BURST + 1));
+	CHECK(first_queue_waits(0));
+}
+
+TEST(many_users_owe, "of more users than there are accounts for, the one that owes least is forgotten")
+{
+	u32 uid;
+
+	high_works_for_long(10);
+	process_of(own)->task.euid.val = 1;
+	CHECK(waiting_commands(own, PACE_BURST + 1));
+	/* One account is left to them. */
+	for (uid = 2; uid < 2 + 2 * GPREEMPT_PACE_USERS; uid++) {
+		process_of(low)->task.euid.val = uid;
+		changes_queue(process_of(low), low);
+	}
+	CHECK(waiting_commands(own, 1));
+	process_of(low)->task.euid.val = 2;
+	CHECK_EQ(waiting_commands(low, PACE_BURST), 0);
+	CHECK(waiting_commands(low, 1));
+}
+
+TEST(comings_and_goings_cost, "a queue that a program makes or ends costs a runlist, and the end of a program does not")
+{
+	struct task_struct *self = current, *leader = self->group_leader;
+	struct sim_process *process;
+
+	high_works_for_long(10);
+	process = process_of(own);
+	self->group_leader = &process->task;
+	TIMES(PACE_BURST / 2)
+		destroy_queue(add_queue_to(process, 0, NORMAL));
+	self->group_leader = leader;
+	CHECK(waiting_commands(own, 1));
+	run(20 * SEC);
+	TIMES(PACE_BURST)
+		kill_process(process_of(add_queue(10)));
+	CHECK_EQ(waiting_commands(own, PACE_BURST), 0);
 }
 
 TEST(no_command_waits_for_long, "however many commands wait, each waits for five seconds at most")
 {
 	high_works_for_long(10);
-	node_of(0)->pace.due_ns = ktime_get_ns() + 100 * SEC;
-	CHECK(waits_ns(process_of(own), AMDKFD_IOC_UPDATE_QUEUE) <= 5 * SEC + 2 * MS);
-	CHECK(waits_ns(process_of(own), AMDKFD_IOC_UPDATE_QUEUE) <= PACE_NS + 2 * MS);
+	TIMES(200)
+		changes_queue(process_of(own), own);
+	nr_commands = 0;
+	begin_storm(gives_commands, 24);
+	run(20 * SEC);
+	end_storm();
+	CHECK(nr_commands);
 }

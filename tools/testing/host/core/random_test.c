@@ -118,7 +118,7 @@ static void any_trouble(bool hws)
 
 	if (!sq)
 		return;
-	switch (random_below(18)) {
+	switch (random_below(19)) {
 	case 0:
 		if (world.nr_queues < 24)
 			add_queue_to(one_in(2) ? process_of(sq) : add_process(random_below(5) * 5 - 10), 0, NORMAL);
@@ -169,8 +169,12 @@ static void any_trouble(bool hws)
 		resume();
 		break;
 	case 11:
-		if (one_in(4))
-			reset_gpu();
+		if (!one_in(4))
+			break;
+		reset_gpu();
+		kill_all();
+		for (i = 0; i < 3 && world.nr_queues < 48; i++)
+			add_queue(random_below(5) * 5 - 10);
 		break;
 	case 12:
 		CHECK_EQ(shim_param_set("gpreempt_policy", one_in(2) ? "hpf" : "wfq"), 0);
@@ -190,6 +194,10 @@ static void any_trouble(bool hws)
 	case 17:
 		CHECK_EQ(shim_param_set("gpreempt_unmap", one_in(3) ? "all" : "named"), 0);
 		sn->nr_deaf = hws && one_in(4);
+		break;
+	case 18:
+		/* It is reset, and what it had to do is lost. */
+		sq->abandoned = hws && one_in(3);
 		break;
 	case 15:
 		shim_fail_alloc = random_below(6);

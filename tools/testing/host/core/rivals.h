@@ -108,6 +108,17 @@ static inline void world_on_nodes(bool hws, u32 nr_nodes)
 	set("gpreempt_enable", "1");
 }
 
+/* After a reset of the GPU programs have to be started again. */
+static inline void rivals_begin_anew(void)
+{
+	int nice[] = { process_of(low)->task.nice, process_of(high)->task.nice };
+
+	kill_process(process_of(low));
+	kill_process(process_of(high));
+	add_rivals(nice[0], nice[1]);
+	low->kernel_ns = high->kernel_ns = 50 * MS;
+}
+
 /* Every node looks for work. */
 static inline void world_polled(bool hws)
 {

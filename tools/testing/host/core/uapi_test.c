@@ -743,6 +743,66 @@ static int hold_high_again_and_again(void *unused)
 	return 0;
 }
 
+#define MAX_WAITS	64
+
+static struct task_struct *waiters[MAX_WAITS];
+static u32 nr_refused;
+
+static int waits_for_a_hold(void *unused)
+{
+	current->euid.val = 1;
+	nr_refused += command(GPREEMPT_IOC_PREEMPT, HOLD(.target = queue_target(low), .timeout_ms = 1000)) == -EUSERS;
+	while (!kthread_should_stop())
+		fsleep(1000);
+	return 0;
+}
+
+static long hold_of(u32 uid, u32 caps)
+{
+	struct task_struct *self = current;
+	kuid_t euid = self->euid;
+	u32 had = self->caps;
+	long r;
+
+	self->euid.val = uid;
+	self->caps = caps;
+	r = command(GPREEMPT_IOC_PREEMPT, HOLD(.target = queue_target(low), .timeout_ms = 5));
+	self->euid = euid;
+	self->caps = had;
+	return r;
+}
+
+TEST(so_many_calls_of_a_user_wait, "64 calls of a user wait for queues to leave, and a further one is refused and holds nothing; others wait as ever")
+{
+	struct sim_queue *own;
+	u32 i;
+
+	begin();
+	process_of(low)->task.euid.val = 1;
+	submit_and_run(low, 50, MS);
+	dqm_lock(&world.nodes[0].dqm);
+	for (i = 0; i < MAX_WAITS; i++) {
+		waiters[i] = kthread_create(waits_for_a_hold, NULL, "waiter");
+		wake_up_process(waiters[i]);
+	}
+	run(5 * MS);
+	CHECK_EQ(nr_refused, 0);
+	CHECK_EQ(hold_of(1, 0), -EUSERS);
+	CHECK_EQ(hold_of(1, CAP_SYS_ADMIN), -ETIME);
+	own = low;
+	low = high;
+	process_of(low)->task.euid.val = 2;
+	CHECK_EQ(hold_of(1, CAP_SYS_ADMIN), -ETIME);
+	CHECK_EQ(hold_of(2, 0), -ETIME);
+	low = own;
+	dqm_unlock(&world.nodes[0].dqm);
+	CHECK_AFTER(10 * MS, preempted(low));
+	CHECK_EQ(hold_of(1, 0), 0);
+	for (i = 0; i < MAX_WAITS; i++)
+		kthread_stop(waiters[i]);
+	CHECK_EQ(nr_refused, 0);
+}
+
 TEST(a_hold_times_out_on_a_busy_node, "a hold that cannot be carried out ends in time, however often others are preempted meanwhile")
 {
 	struct task_struct *task;

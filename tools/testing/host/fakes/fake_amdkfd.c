@@ -138,6 +138,7 @@ static struct v9_mqd *mqd_of(struct sim_queue *sq, u32 xcc)
 	return (void *)(sq->mqds + (PAGE_SIZE + CTL_STACK_BYTES) * xcc);
 }
 
+/* As 6.12 does. 7.3 leaves the queue's priority alone, see compat.h. All XCCs are alike here: no masks of CUs. */
 static void update_mqd(struct mqd_manager *mm, void *mqd, struct queue_properties *q, struct mqd_update_info *minfo)
 {
 	u32 xcc;
@@ -147,6 +148,7 @@ static void update_mqd(struct mqd_manager *mm, void *mqd, struct queue_propertie
 
 		m->cp_hqd_pipe_priority = pipe_priority_map[q->priority];
 		m->cp_hqd_queue_priority = q->priority;
+		/* The highest bit, which the driver leaves alone, tells that it has been here. The rest of an MQD is missing. */
 		m->cp_hqd_pq_doorbell_control = q->doorbell_off | 1U << 31;
 		m->cp_hqd_pq_base_lo = q->queue_address >> 8;
 		m->cp_hqd_pq_base_hi = q->queue_address >> 40;
@@ -223,7 +225,7 @@ static void restore(struct sim_queue *sq)
 		STAMP(sq, xcc, connect);
 		if (m->cp_hqd_cntl_stack_offset < m->cp_hqd_cntl_stack_size)
 			STAMP(sq, xcc, restore);
-		BUG_ON(m->cp_hqd_cntl_stack_size && m->cp_hqd_pq_rptr != (u32)sq->pointers[0]);
+		BUG_ON(m->cp_hqd_cntl_stack_size && m->cp_hqd_pq_rptr != (u32)sq->pointers[0] && !sq->reset);
 	}
 	BUG_ON(waves != !!sq->left_ns && !sq->reset);
 	sq->mapped = sq->q.device->xcc_mask;
@@ -233,6 +235,7 @@ static void restore(struct sim_queue *sq)
 
 /* ---- the hardware scheduler ---- */
 
+/* There are compute queues only. */
 static void __attribute__((unused)) decrement_queue_count(struct device_queue_manager *dqm, struct qcm_process_device *qpd, struct queue *q)
 {
 	BUG_ON(dqm->active_queue_count-- <= 0);
@@ -253,6 +256,7 @@ static void increment_queue_count(struct device_queue_manager *dqm, struct qcm_p
 	qpd->mapped_gws_queue = true;
 }
 
+/* The mark of the process is cleared nowhere, and only update_queue() of the hardware scheduler asks for it. (7.3 marks the queue as well, for MES.) */
 static void set_queue_as_reset(struct device_queue_manager *dqm, struct queue *q, struct qcm_process_device *qpd)
 {
 	qpd_to_pdd(qpd)->has_reset_queue = true;
@@ -262,39 +266,48 @@ static void set_queue_as_reset(struct device_queue_manager *dqm, struct queue *q
 	decrement_queue_count(dqm, qpd, q);
 }
 
-static void for_each_queue(struct device_queue_manager *dqm, void (*fn)(struct sim_queue *sq))
+static struct kfd_process_device *pdd_of(struct sim_queue *sq)
 {
-	struct device_process_node *cur;
-	struct queue *q;
-
-	list_for_each_entry(cur, &dqm->queues, list)
-		list_for_each_entry(q, &cur->qpd->queues_list, list)
-			fn(sim_queue_of(q));
+	return kfd_get_process_device_data(sq->q.device, sq->q.process);
 }
 
+/* The device's own: also what the driver has taken from its lists. */
+static void for_each_queue(struct device_queue_manager *dqm, void (*fn)(struct sim_queue *sq))
+{
+	EACH_QUEUE(sq)
+		if (!sq->gone && sq->q.device == dqm->dev)
+			fn(sq);
+}
+
+/* The firmware. What it gives up on keeps its slot. */
 static void unmap_one(struct sim_queue *sq)
 {
 	if (!sq->mapped)
 		return;
+	if (sq->abandoned) {
+		sim_of(sq->q.device->dqm)->gave_up = true;
+		return;
+	}
 	sq->mapped = 0;
 	save(sq);
-	if (!sq->abandoned)
-		return;
-	sq->abandoned = false;
-	sq->reset = true;
-	sq->left_ns = 0;
-	kfd_get_process_device_data(sq->q.device, sq->q.process)->has_reset_queue = true;
 }
 
-static void forget_one(struct sim_queue *sq)
+/* Its waves are gone, and so is it. */
+static void lose(struct sim_queue *sq)
 {
-	struct kfd_process_device *pdd = kfd_get_process_device_data(sq->q.device, sq->q.process);
-
-	pdd->has_reset_queue = true;
 	sq->reset = true;
 	sq->mapped = 0;
 	sq->in_slot = false;
 	sq->left_ns = 0;
+	sq->abandoned = false;
+}
+
+/* The device answers no more, and is reset for that: what was on it is lost. The queues stay active, as far as the driver knows. */
+static void hang_one(struct sim_queue *sq)
+{
+	pdd_of(sq)->has_reset_queue = true;
+	if (sq->mapped)
+		lose(sq);
 }
 
 /* Only the scheduler's own passes fail: what the driver makes of its own failures is not its business. */
@@ -310,6 +323,7 @@ static int take_failure(int *failures)
 	return 1;
 }
 
+/* (The driver's fails if the HIQ is full.) */
 int pm_update_grace_period(struct packet_manager *pm, u32 grace_period)
 {
 	struct sim_node *sn = sim_of(container_of(pm, struct device_queue_manager, packet_mgr));
@@ -322,6 +336,7 @@ int pm_update_grace_period(struct packet_manager *pm, u32 grace_period)
 	return 0;
 }
 
+/* Slots of the first MEC that the graphics side has left, as each test likes. */
 unsigned int get_cp_queues_num(struct device_queue_manager *dqm)
 {
 	return sim_of(dqm)->nr_queue_slots;
@@ -353,7 +368,89 @@ static void wait_for_fence(struct sim_node *sn)
 	sn->saves = false;
 }
 
-static int execute_queues_cpsch(struct device_queue_manager *dqm, enum kfd_unmap_queues_filter filter, u32 param, u32 grace_period)
+/* Asking clears it. Which queue it was the driver only logs. */
+static bool check_preemption_failed(struct mqd_manager *mm, void *mqd)
+{
+	struct sim_node *sn = sim_of(mm->dqm);
+	bool gave_up = sn->gave_up;
+
+	sn->gave_up = false;
+	return gave_up;
+}
+
+/* By its address alone: that of another process may be the same. */
+static struct queue *find_queue_by_address(struct device_queue_manager *dqm, u64 queue_address)
+{
+	struct device_process_node *cur;
+	struct queue *q;
+
+	list_for_each_entry(cur, &dqm->queues, list)
+		list_for_each_entry(q, &cur->qpd->queues_list, list)
+			if (q->properties.queue_address == queue_address)
+				return q;
+	return NULL;
+}
+
+/* Those that still have a slot. A reset of such a queue never fails here: the driver would reset the device. */
+static void reset_queues_on_hws_hang(struct device_queue_manager *dqm)
+{
+	dqm->detect_hang_count = 0;
+	EACH_QUEUE(sq)
+		dqm->detect_hang_count += !sq->gone && sq->q.device == dqm->dev && sq->mapped;
+	EACH_QUEUE(sq) {
+		struct queue *q;
+
+		if (sq->gone || sq->q.device != dqm->dev || !sq->mapped)
+			continue;
+		lose(sq);
+		q = find_queue_by_address(dqm, sq->ring);
+		set_queue_as_reset(dqm, q, &kfd_get_process_device_data(dqm->dev, q->process)->qpd);
+	}
+	kfd_signal_reset_event(dqm->dev);
+	dqm->detect_hang_count = 0;
+}
+
+static int send_unmap(struct sim_node *sn)
+{
+	struct device_queue_manager *dqm = &sn->dqm;
+
+	if (take_failure(&sn->nr_send_fails))
+		return -ENOMEM;
+	sn->nr_requests++;
+	wait_for_fence(sn);
+	/* The fence does not come, and that is known; or it is waited for in vain. Either way the list counts as active. */
+	if (world.adev.fatal || take_failure(&sn->nr_unmap_timeouts)) {
+		for_each_queue(dqm, hang_one);
+		return world.adev.fatal ? -EIO : -ETIME;
+	}
+	for_each_queue(dqm, unmap_one);
+	if (check_preemption_failed(dqm->mqd_mgrs[KFD_MQD_TYPE_HIQ], NULL))
+		reset_queues_on_hws_hang(dqm);
+	dqm->active_runlist = false;
+	return 0;
+}
+
+/* 7.3 looks at the SDMA engines as well, of which there are none here. Without gpu_recovery, or if a slot is left for good, the driver gives the device up. */
+static int unmap_queues_cpsch(struct device_queue_manager *dqm, enum kfd_unmap_queues_filter filter, u32 param, u32 grace_period, bool reset)
+{
+	struct sim_node *sn = sim_of(dqm);
+	int r;
+
+	lockdep_assert_held(&dqm->lock_hidden);
+	/* Given with a request, a grace period would be two packets more. */
+	BUG_ON(filter != KFD_UNMAP_QUEUES_FILTER_DYNAMIC_QUEUES || param || grace_period != USE_DEFAULT_GRACE_PERIOD || reset);
+	if (!dqm->sched_running || !dqm->active_runlist)
+		return 0;
+	if (sn->error)
+		return sn->error;
+	if (!down_read_trylock(&dqm->dev->adev->reset_domain->sem))
+		return -EIO;
+	r = send_unmap(sn);
+	up_read(&dqm->dev->adev->reset_domain->sem);
+	return r;
+}
+
+static int map_queues_cpsch(struct device_queue_manager *dqm)
 {
 	struct sim_node *sn = sim_of(dqm);
 	struct device_process_node *cur;
@@ -361,31 +458,8 @@ static int execute_queues_cpsch(struct device_queue_manager *dqm, enum kfd_unmap
 	u32 nr;
 
 	lockdep_assert_held(&dqm->lock_hidden);
-	BUG_ON(!dqm->sched_running || filter != KFD_UNMAP_QUEUES_FILTER_DYNAMIC_QUEUES || param);
-	if (dqm->dev->adev->reset_domain->sem.writer)
-		return -EIO;
-	if (sn->error)
-		return sn->error;
-	/* Given with a request, it would be two packets more. */
-	BUG_ON(grace_period != USE_DEFAULT_GRACE_PERIOD);
-	if (dqm->active_runlist) {
-		if (take_failure(&sn->nr_send_fails))
-			return -ENOMEM;
-		sn->nr_requests++;
-		wait_for_fence(sn);
-		/* The fence does not come, and that is known. */
-		if (world.adev.fatal) {
-			for_each_queue(dqm, forget_one);
-			return -EIO;
-		}
-		if (take_failure(&sn->nr_unmap_timeouts)) {
-			dqm->is_hws_hang = true;
-			for_each_queue(dqm, forget_one);
-			return -ETIME;
-		}
-		for_each_queue(dqm, unmap_one);
-		dqm->active_runlist = false;
-	}
+	if (!dqm->sched_running || dqm->sched_halt || dqm->active_queue_count <= 0 || dqm->processes_count <= 0 || dqm->active_runlist)
+		return 0;
 	if (take_failure(&sn->nr_map_fails) || ktime_get_ns() < sn->full_until_ns)
 		return -ENOMEM;
 	nr = dqm->processes_count - kfd_gpreempt_left_out(dqm);
@@ -407,6 +481,17 @@ static int execute_queues_cpsch(struct device_queue_manager *dqm, enum kfd_unmap
 	WRITE_ONCE(sn->hiq.pending_wptr, sn->hiq.pending_wptr + 16);
 	WRITE_ONCE(sn->unread_until_ns, ktime_get_ns() + sn->read_us * US);
 	return 0;
+}
+
+static int execute_queues_cpsch(struct device_queue_manager *dqm, enum kfd_unmap_queues_filter filter, u32 param, u32 grace_period)
+{
+	int r;
+
+	if (!down_read_trylock(&dqm->dev->adev->reset_domain->sem))
+		return -EIO;
+	r = unmap_queues_cpsch(dqm, filter, param, grace_period, false) ?: map_queues_cpsch(dqm);
+	up_read(&dqm->dev->adev->reset_domain->sem);
+	return r;
 }
 
 /* ---- packets in the HIQ, without a list ---- */
@@ -460,15 +545,6 @@ static const struct packet_manager_funcs packets = {
 	.unmap_queues_size = 8 * sizeof(u32), .query_status_size = sizeof(struct fake_packet),
 };
 
-static bool check_preemption_failed(struct mqd_manager *mm, void *mqd)
-{
-	struct sim_node *sn = sim_of(mm->dqm);
-	bool gave_up = sn->gave_up;
-
-	sn->gave_up = false;
-	return gave_up;
-}
-
 int kq_acquire_packet_buffer(struct kernel_queue *kq, size_t dwords, unsigned int **buffer)
 {
 	struct sim_node *sn = container_of(kq, struct sim_node, hiq);
@@ -489,12 +565,9 @@ static void unmap_named(struct sim_node *sn, u32 doorbell)
 	EACH_QUEUE(sq) {
 		if (sq->gone || sq->q.properties.doorbell_off != doorbell)
 			continue;
-		BUG_ON(!sq->mapped || !sq->q.properties.is_preempted);
+		BUG_ON(!sq->mapped || sq->q.gpreempt->hw.done != GPREEMPT_PREEMPT);
 		sn->nr_named++;
-		if (sq->abandoned)
-			sn->gave_up = true;
-		else
-			unmap_one(sq);
+		unmap_one(sq);
 	}
 }
 
@@ -674,6 +747,7 @@ int kgd_gfx_v9_hqd_destroy(struct amdgpu_device *adev, void *mqd, enum kfd_preem
 	return sq->mapped & 1U << xcc ? -ETIME : 0;
 }
 
+/* By the ring that the slot has, as the driver asks: not by what the queue says of itself by now. */
 static NO_TSAN bool hqd_is_occupied(struct amdgpu_device *adev, u64 address, u32 pipe, u32 queue, u32 xcc)
 {
 	EACH_QUEUE(sq) {
@@ -736,6 +810,7 @@ static const struct kfd2kgd_calls calls = {
 	.hqd_is_occupied = hqd_is_occupied,
 };
 
+/* All waves of the process's VMID. (It fails if the process has none, as after its queues have left.) */
 void dbgdev_wave_reset_wavefronts(struct kfd_node *node, struct kfd_process *p)
 {
 	world.nr_process_resets++;
@@ -750,9 +825,11 @@ void dbgdev_wave_reset_wavefronts(struct kfd_node *node, struct kfd_process *p)
 	}
 }
 
+/* Told are the processes with the mark, also for an older reset; here it is only counted. */
 void kfd_signal_reset_event(struct kfd_node *node)
 {
-	BUG_ON(node->dqm->detect_hang_count != 1);
+	/* None would be all processes. */
+	BUG_ON(node->dqm->detect_hang_count <= 0);
 	world.nr_reset_events++;
 }
 
@@ -1104,14 +1181,13 @@ static bool hws_of(const struct device_queue_manager *dqm)
 	return dqm->sched_policy != KFD_SCHED_POLICY_NO_HWS;
 }
 
-/* dqm_lock held. Whatever the driver changes under HWS ends in a new runlist. */
-static void driver_executes(struct device_queue_manager *dqm)
+/* dqm_lock held. */
+static int driver_executes(struct device_queue_manager *dqm)
 {
-	if (hws_of(dqm) && dqm->sched_running && !dqm->is_hws_hang)
-		execute_queues_cpsch(dqm, KFD_UNMAP_QUEUES_FILTER_DYNAMIC_QUEUES, 0, USE_DEFAULT_GRACE_PERIOD);
+	return hws_of(dqm) ? execute_queues_cpsch(dqm, KFD_UNMAP_QUEUES_FILTER_DYNAMIC_QUEUES, 0, USE_DEFAULT_GRACE_PERIOD) : 0;
 }
 
-/* dqm_lock held, without HWS: takes a queue off by force, if it is on. */
+/* dqm_lock held, without HWS: takes a queue off by force, if it is on. (The driver's own request to leave may time out; then it counts as off all the same.) */
 static void driver_unloads(struct sim_queue *sq)
 {
 	if (!sq->mapped)
@@ -1124,15 +1200,14 @@ static void driver_unloads(struct sim_queue *sq)
 static void set_active(struct sim_queue *sq, bool active)
 {
 	struct device_queue_manager *dqm = sq->q.device->dqm;
-	struct qcm_process_device *qpd = &kfd_get_process_device_data(sq->q.device, sq->q.process)->qpd;
 
 	if (active == sq->q.properties.is_active)
 		return;
 	WRITE_ONCE(sq->q.properties.is_active, active);
 	if (active)
-		increment_queue_count(dqm, qpd, &sq->q);
+		increment_queue_count(dqm, &pdd_of(sq)->qpd, &sq->q);
 	else
-		decrement_queue_count(dqm, qpd, &sq->q);
+		decrement_queue_count(dqm, &pdd_of(sq)->qpd, &sq->q);
 }
 
 struct sim_queue *add_queue_to(struct sim_process *process, u32 node, u32 priority)
@@ -1179,19 +1254,22 @@ struct sim_queue *add_queue_to(struct sim_process *process, u32 node, u32 priori
 	world.queues[world.nr_queues] = sq;
 	world.nr_queues++;
 	world.there[world.nr_there++] = sq;
+	sq->q.properties.is_evicted = qpd->evicted;
 	update_mqd(&sn->mm, sq->mqds, &sq->q.properties, NULL);
-	sq->q.properties.is_active = false;
 	if (!process->listed[node]) {
-		list_add_tail(&process->dpn[node].list, &dqm->queues);
+		list_add(&process->dpn[node].list, &dqm->queues);
 		dqm->processes_count++;
 	}
 	process->listed[node] = true;
-	list_add_tail(&sq->q.list, &qpd->queues_list);
-	set_active(sq, QUEUE_IS_ACTIVE(sq->q.properties) && !process->p.pdds[node].has_reset_queue);
-	if (hws_of(dqm))
-		driver_executes(dqm);
-	else if (sq->q.properties.is_active && dqm->sched_running)
-		restore(sq);
+	list_add(&sq->q.list, &qpd->queues_list);
+	/* Whether another queue of the process was reset is not asked. If there is no runlist to be had, the driver makes no queue; here it does. */
+	if (sq->q.properties.is_active) {
+		increment_queue_count(dqm, qpd, &sq->q);
+		if (hws_of(dqm))
+			driver_executes(dqm);
+		else if (dqm->sched_running)
+			restore(sq);
+	}
 	dqm_unlock(dqm);
 	sq->pqn.q = &sq->q;
 	list_add_tail(&sq->pqn.process_queue_list, &process->p.pqm.queues);
@@ -1223,40 +1301,26 @@ static void leave_there(const struct sim_queue *sq)
 	memmove(&world.there[i], &world.there[i + 1], (--world.nr_there - i) * sizeof(world.there[0]));
 }
 
-void destroy_queue(struct sim_queue *sq)
+/* dqm_lock held. */
+static void leave_driver(struct sim_queue *sq)
 {
-	struct device_queue_manager *dqm = sq->q.device->dqm;
-	struct sim_process *process = process_of(sq);
-	u32 node = sq->q.device->node_id;
-
-	BUG_ON(sq->gone);
-	mutex_lock(&process->p.mutex);
-	dqm_lock(dqm);
-	WRITE_ONCE(sq->q.properties.is_being_destroyed, true);
-	if (!hws_of(dqm))
-		driver_unloads(sq);
 	list_del(&sq->q.list);
-	set_active(sq, false);
-	if (list_empty(&process->p.pdds[node].qpd.queues_list)) {
-		list_del(&process->dpn[node].list);
-		dqm->processes_count--;
-		process->listed[node] = false;
-	}
-	/* The unmap reaches it no more by the lists: it is mapped until then. */
-	if (hws_of(dqm) && dqm->active_runlist && sq->mapped)
-		unmap_one(sq);
-	driver_executes(dqm);
-	world.nodes[node].slots[sq->q.pipe * 8 + sq->q.queue] = NULL;
+	world.nodes[sq->q.device->node_id].slots[sq->q.pipe * 8 + sq->q.queue] = NULL;
 	sq->gone = true;
 	leave_there(sq);
 	sq->mapped = 0;
 	sq->in_slot = false;
 	sq->left_ns = 0;
-	dqm_unlock(dqm);
+}
+
+/* p->mutex held. */
+static void release_queue(struct sim_queue *sq)
+{
+	struct sim_process *process = process_of(sq);
+
 	list_del(&sq->pqn.process_queue_list);
 	kfd_gpreempt_queue_destroyed(&sq->q);
 	kobject_put(&sq->q.kobj);
-	mutex_unlock(&process->p.mutex);
 	/* Nobody looks at its memory any more. */
 	BUG_ON(sq->bo.pins || sq->bo.kmaps || sq->bo.references || process->mm.pages[0].pins || process->mm.pages[1].pins || sq->q.gpreempt);
 	free(sq->pointers);
@@ -1265,46 +1329,126 @@ void destroy_queue(struct sim_queue *sq)
 	memset(sq->mqds, 0xa5, (PAGE_SIZE + CTL_STACK_BYTES) * NR_XCC_MAX);
 }
 
+/* dqm_lock held. */
+static void unregister_process(struct sim_process *process, u32 node)
+{
+	list_del(&process->dpn[node].list);
+	world.nodes[node].dqm.processes_count--;
+	process->listed[node] = false;
+}
+
+/* (A debugger's process may wait here, until the queue is not suspended any more.) */
+void destroy_queue(struct sim_queue *sq)
+{
+	struct device_queue_manager *dqm = sq->q.device->dqm;
+	struct sim_process *process = process_of(sq);
+
+	BUG_ON(sq->gone);
+	mutex_lock(&process->p.mutex);
+	dqm_lock(dqm);
+	WRITE_ONCE(sq->q.properties.is_being_destroyed, true);
+	if (!hws_of(dqm))
+		driver_unloads(sq);
+	/* What is not active is off the device: no runlist is sent for it. */
+	if (sq->q.properties.is_active) {
+		set_active(sq, false);
+		driver_executes(dqm);
+	}
+	leave_driver(sq);
+	dqm_unlock(dqm);
+	release_queue(sq);
+	/* Until then its process, without any queue, is in runlists. */
+	dqm_lock(dqm);
+	if (list_empty(&pdd_of(sq)->qpd.queues_list))
+		unregister_process(process, sq->q.device->node_id);
+	dqm_unlock(dqm);
+	mutex_unlock(&process->p.mutex);
+}
+
+/* dqm_lock held. The queues leave all at once. Their is_active stays. */
+static void process_termination(struct sim_process *process, u32 node)
+{
+	struct kfd_process_device *pdd = &process->p.pdds[node];
+	struct device_queue_manager *dqm = &world.nodes[node].dqm;
+	struct queue *q;
+
+	list_for_each_entry(q, &pdd->qpd.queues_list, list) {
+		if (q->properties.is_active)
+			decrement_queue_count(dqm, &pdd->qpd, q);
+		if (!hws_of(dqm))
+			driver_unloads(sim_queue_of(q));
+	}
+	unregister_process(process, node);
+	driver_executes(dqm);
+	while (!list_empty(&pdd->qpd.queues_list))
+		leave_driver(sim_queue_of(list_first_entry(&pdd->qpd.queues_list, struct queue, list)));
+}
+
 void kill_process(struct sim_process *process)
 {
-	EACH_QUEUE(sq)
-		if (!sq->gone && process_of(sq) == process)
-			destroy_queue(sq);
+	struct process_queue_node *pqn;
+	u32 i;
+
+	mutex_lock(&process->p.mutex);
+	for (i = 0; i < world.kfd.num_nodes; i++) {
+		if (!process->listed[i])
+			continue;
+		dqm_lock(&world.nodes[i].dqm);
+		process_termination(process, i);
+		WRITE_ONCE(process->p.pdds[i].already_dequeued, true);
+		dqm_unlock(&world.nodes[i].dqm);
+	}
+	while (!list_empty(&process->p.pqm.queues)) {
+		pqn = list_first_entry(&process->p.pqm.queues, struct process_queue_node, process_queue_list);
+		release_queue(sim_queue_of(pqn->q));
+	}
+	mutex_unlock(&process->p.mutex);
 	hash_del_rcu(&process->p.kfd_processes);
 	process->pid.task = NULL;
 	process->task.tgid = NULL;
 }
 
-static void change_queue(struct sim_queue *sq, bool evicted, u32 priority)
+void kill_all(void)
 {
-	struct device_queue_manager *dqm = sq->q.device->dqm;
-	bool active;
-
-	dqm_lock(dqm);
-	if (!hws_of(dqm) && sq->q.properties.is_active)
-		driver_unloads(sq);
-	WRITE_ONCE(sq->q.properties.is_evicted, evicted);
-	if (priority != sq->q.properties.priority) {
-		struct queue_properties properties = sq->q.properties;
-
-		WRITE_ONCE(sq->q.properties.priority, priority);
-		properties.priority = priority;
-		if (hws_of(dqm) && dqm->active_runlist && sq->mapped)
-			unmap_one(sq);
-		update_mqd(&world.nodes[0].mm, sq->mqds, &properties, NULL);
-		kfd_gpreempt_mqd_updated(&sq->q, NULL);
-	}
-	active = QUEUE_IS_ACTIVE(sq->q.properties) && !kfd_get_process_device_data(sq->q.device, sq->q.process)->has_reset_queue;
-	set_active(sq, active);
-	if (hws_of(dqm)) {
-		driver_executes(dqm);
-	} else if (active) {
-		restore(sq);
-	}
-	dqm_unlock(dqm);
+	EACH_QUEUE(sq)
+		if (!sq->gone)
+			kill_process(process_of(sq));
 }
 
-/* ALLOC_QUEUE_GWS: an update as any other, which unmaps and maps everything. */
+/* Of a process of which a queue was ever reset no queue is changed; the driver has taken all queues of all processes off by then, and would not map them again. */
+static int change_queue(struct sim_queue *sq, struct mqd_manager *mm)
+{
+	struct device_queue_manager *dqm = sq->q.device->dqm;
+	struct qcm_process_device *qpd = &pdd_of(sq)->qpd;
+	bool was_active = sq->q.properties.is_active;
+	int r = 0;
+
+	if (hws_of(dqm)) {
+		r = unmap_queues_cpsch(dqm, KFD_UNMAP_QUEUES_FILTER_DYNAMIC_QUEUES, 0, USE_DEFAULT_GRACE_PERIOD, false);
+		if (pdd_of(sq)->has_reset_queue) {
+			if (kfd_gpreempt_maps_again(dqm))
+				map_queues_cpsch(dqm);
+			return -EACCES;
+		}
+		if (r)
+			return r;
+	} else if (was_active) {
+		driver_unloads(sq);
+	}
+	update_mqd(mm, sq->mqds, &sq->q.properties, NULL);
+	kfd_gpreempt_mqd_updated(&sq->q, NULL);
+	if (sq->q.properties.is_active && !was_active)
+		increment_queue_count(dqm, qpd, &sq->q);
+	else if (!sq->q.properties.is_active && was_active)
+		decrement_queue_count(dqm, qpd, &sq->q);
+	if (hws_of(dqm))
+		return map_queues_cpsch(dqm);
+	if (sq->q.properties.is_active)
+		restore(sq);
+	return 0;
+}
+
+/* ALLOC_QUEUE_GWS: an update as any other, which unmaps and maps everything. (Of a marked process it would be refused, and another queue of it may not have it.) */
 void give_gws(struct sim_queue *sq, bool on)
 {
 	struct device_queue_manager *dqm = sq->q.device->dqm;
@@ -1320,20 +1464,73 @@ void give_gws(struct sim_queue *sq, bool on)
 	mutex_unlock(&sq->q.process->mutex);
 }
 
-void update_queue(struct sim_queue *sq, u32 priority)
+int update_queue(struct sim_queue *sq, u32 priority)
 {
+	struct device_queue_manager *dqm = sq->q.device->dqm;
+	int r;
+
 	mutex_lock(&sq->q.process->mutex);
-	change_queue(sq, sq->q.properties.is_evicted, priority);
-	kfd_gpreempt_queue_updated(&sq->q);
+	WRITE_ONCE(sq->q.properties.priority, priority);
+	dqm_lock(dqm);
+	r = change_queue(sq, &sim_of(dqm)->mm);
+	dqm_unlock(dqm);
+	if (!r)
+		kfd_gpreempt_queue_updated(&sq->q);
 	mutex_unlock(&sq->q.process->mutex);
+	return r;
 }
 
+/* dqm_lock held. All queues of the process on a node; an eviction in another one counts. */
+static void evict_process_queues(struct device_queue_manager *dqm, struct qcm_process_device *qpd)
+{
+	struct queue *q;
+
+	if (qpd->evicted++)
+		return;
+	list_for_each_entry(q, &qpd->queues_list, list) {
+		WRITE_ONCE(q->properties.is_evicted, true);
+		if (!q->properties.is_active)
+			continue;
+		set_active(sim_queue_of(q), false);
+		if (!hws_of(dqm))
+			driver_unloads(sim_queue_of(q));
+	}
+	driver_executes(dqm);
+}
+
+/* dqm_lock held. One that was reset comes back with the others: nothing tells it from them. */
+static void restore_process_queues(struct device_queue_manager *dqm, struct qcm_process_device *qpd)
+{
+	struct queue *q;
+
+	BUG_ON(!qpd->evicted);
+	if (--qpd->evicted)
+		return;
+	list_for_each_entry(q, &qpd->queues_list, list) {
+		WRITE_ONCE(q->properties.is_evicted, false);
+		if (!QUEUE_IS_ACTIVE(q->properties))
+			continue;
+		set_active(sim_queue_of(q), true);
+		if (!hws_of(dqm))
+			restore(sim_queue_of(q));
+	}
+	driver_executes(dqm);
+}
+
+/* Of its process. */
 void evict_queue(struct sim_queue *sq, bool evicted)
 {
-	change_queue(sq, evicted, sq->q.properties.priority);
+	struct device_queue_manager *dqm = sq->q.device->dqm;
+
+	dqm_lock(dqm);
+	if (evicted)
+		evict_process_queues(dqm, &pdd_of(sq)->qpd);
+	else
+		restore_process_queues(dqm, &pdd_of(sq)->qpd);
+	dqm_unlock(dqm);
 }
 
-/* SUSPEND_QUEUES, RESUME_QUEUES of the debugger, which there is with the hardware scheduler only. */
+/* SUSPEND_QUEUES, RESUME_QUEUES of the debugger, which there is with the hardware scheduler only. (The driver refuses a queue whose creation the debugger has not read yet.) */
 void suspend_queue(struct sim_queue *sq, bool on)
 {
 	struct device_queue_manager *dqm = sq->q.device->dqm;
@@ -1348,6 +1545,7 @@ void suspend_queue(struct sim_queue *sq, bool on)
 
 static struct task_struct administrator = { .pid = 99, .caps = CAP_SYS_NICE };
 
+/* Attaching also changes MQDs and sends runlists, of which there is nothing here. */
 void debug_process(struct sim_process *process, bool on)
 {
 	debug_process_by(process, on ? &administrator : NULL);
@@ -1377,35 +1575,45 @@ void write_packets(struct sim_queue *sq, u32 packets)
 	__atomic_store_n(&sq->pointers[1], sq->pointers[1] + packets, __ATOMIC_RELEASE);
 }
 
-static void readmit(struct sim_queue *sq)
+static void change_processes(void (*change)(struct device_queue_manager *dqm, struct qcm_process_device *qpd))
 {
-	struct queue_properties properties = sq->q.properties;
-
-	sq->reset = false;
-	sq->left_ns = 0;
-	sq->mapped = 0;
-	sq->in_slot = false;
-	sq->stays_until_ns = 0;
-	sq->done = sq->submitted = sq->pointers[0] = sq->pointers[1] = 0;
-	memset(mqd_of(sq, 0), 0, (PAGE_SIZE + CTL_STACK_BYTES) * NUM_XCC(sq->q.device->xcc_mask));
-	update_mqd(&world.nodes[0].mm, sq->mqds, &properties, NULL);
-}
-
-/* The driver takes everything off the device, and the scheduler is told before. */
-void take_all_off(void)
-{
+	struct device_process_node *cur;
 	u32 i;
 
-	kfd_gpreempt_pause(&world.kfd);
 	for (i = 0; i < world.kfd.num_nodes; i++) {
 		struct device_queue_manager *dqm = &world.nodes[i].dqm;
 
 		dqm_lock(dqm);
-		dqm->sched_running = false;
-		dqm->active_runlist = false;
-		for_each_queue(dqm, unmap_one);
+		list_for_each_entry(cur, &dqm->queues, list)
+			change(dqm, cur->qpd);
+		dqm->is_hws_hang = false;
 		dqm_unlock(dqm);
 	}
+}
+
+static void set_running(bool on)
+{
+	u32 i;
+
+	for (i = 0; i < world.kfd.num_nodes; i++) {
+		struct device_queue_manager *dqm = &world.nodes[i].dqm;
+
+		dqm_lock(dqm);
+		if (!on && hws_of(dqm))
+			unmap_queues_cpsch(dqm, KFD_UNMAP_QUEUES_FILTER_DYNAMIC_QUEUES, 0, USE_DEFAULT_GRACE_PERIOD, false);
+		dqm->sched_running = on;
+		if (on)
+			driver_executes(dqm);
+		dqm_unlock(dqm);
+	}
+}
+
+/* kgd2kfd_suspend(): all processes are evicted, and the scheduler is told before. (Processes without queues on a node are not evicted here.) */
+void take_all_off(void)
+{
+	kfd_gpreempt_pause(&world.kfd);
+	change_processes(evict_process_queues);
+	set_running(false);
 }
 
 void suspend(void)
@@ -1414,40 +1622,16 @@ void suspend(void)
 	take_all_off();
 }
 
-static void load_if_active(struct sim_queue *sq)
-{
-	BUG_ON(preempted(sq) && !(sq->q.gpreempt && sq->q.gpreempt->hw.lost));
-	if (sq->q.properties.is_active)
-		restore(sq);
-}
-
+/* kgd2kfd_resume() */
 void resume(void)
 {
-	u32 i;
-
-	for (i = 0; i < world.kfd.num_nodes; i++) {
-		struct device_queue_manager *dqm = &world.nodes[i].dqm;
-
-		dqm_lock(dqm);
-		dqm->sched_running = true;
-		dqm->is_hws_hang = false;
-		driver_executes(dqm);
-		if (!hws_of(dqm))
-			for_each_queue(dqm, load_if_active);
-		dqm_unlock(dqm);
-	}
+	set_running(true);
+	change_processes(restore_process_queues);
 	kfd_gpreempt_unpause(&world.kfd);
 	world.adev.in_suspend = false;
 }
 
-static void begin_anew(struct sim_queue *sq)
-{
-	kfd_get_process_device_data(sq->q.device, sq->q.process)->has_reset_queue = false;
-	readmit(sq);
-	set_active(sq, QUEUE_IS_ACTIVE(sq->q.properties));
-}
-
-/* Device lost and back. A reset loses what runs; the programs stay, and begin anew. */
+/* What runs is lost, and nothing is evicted by asking the device, which is not there. Processes stay evicted, whatever the reset was for, until they end. */
 void reset_gpu(void)
 {
 	u32 i;
@@ -1457,14 +1641,12 @@ void reset_gpu(void)
 	mutex_unlock(&world.reset_domain.sem.lock);
 	while (READ_ONCE(world.reset_domain.sem.readers))
 		fsleep(10);
-	suspend();
-	for (i = 0; i < world.kfd.num_nodes; i++) {
-		dqm_lock(&world.nodes[i].dqm);
-		for_each_queue(&world.nodes[i].dqm, begin_anew);
-		dqm_unlock(&world.nodes[i].dqm);
-	}
+	take_all_off();
+	for (i = 0; i < world.kfd.num_nodes; i++)
+		for_each_queue(&world.nodes[i].dqm, lose);
+	set_running(true);
+	kfd_gpreempt_unpause(&world.kfd);
 	world.reset_domain.sem.writer = false;
-	resume();
 }
 
 /* ---- beginning and end ---- */
@@ -1573,6 +1755,8 @@ void world_end(void)
 					 sq->stays_until_ns, gpreempt_node_state_name(sq->q.device->gpreempt));
 			}
 	}
+	/* Whatever the test has left itself */
+	current->caps |= CAP_SYS_ADMIN;
 	CHECK_EQ(shim_param_set("gpreempt_enable", "0"), 0);
 	EACH_QUEUE(sq) {
 		if (sq->gone)

@@ -6,6 +6,20 @@
  * runlist takes all queues off and maps those that are active; without it (mqd) each queue has a slot. Programs are driven by tests.
  *
  * A queue's packets are kernels of one wave. The device runs as many at a time as it has slots for waves; each takes some time, on the device only.
+ * Each function that has a name of the driver's was compared with that of 6.12 and of 7.3. In brackets is what is simplified. What tests here rest on,
+ * and which test of tools/testing/selftests holds it with the real driver:
+ *
+ *	a queue that does not leave is reset alone, its process marked, and UPDATE_QUEUE refused	queue_that_fails_to_yield_is_reset
+ *	the others of a marked process, and new ones, are mapped					siblings_of_a_reset_queue_go_on
+ *	a refused UPDATE_QUEUE leaves the device without a runlist					refused_update_keeps_nobody_off
+ *	after a reset of the device its processes stay off						lost_unmap_resets_the_device
+ *	an eviction takes all queues of a process, and gives them back					evicted_processes_come_back_whole
+ *	an unmap that cannot be sent leaves everything where it is					request_that_cannot_be_sent_changes_nothing
+ *	a runlist that could not be mapped leaves all off						mapping_is_tried_again
+ *	a suspended queue stays off									suspended_while_preempted_stays_off_until_both_let_it_go
+ *	without the hardware scheduler each queue has its slot						each_queue_is_saved_in_its_own_slot
+ *	a slot that is not left keeps its queue until its waves are reset				timeout_is_driven_to_an_end
+ *
  * fake_amdkfd.c looks after what must hold at every moment: a queue that is preempted is never mapped, a slot has one owner, every kernel runs to its
  * end once and in order.
  */
@@ -61,7 +75,7 @@
  * @immortal: not even a reset of its waves makes it leave
  * @reset: its waves were reset
  * @gone: destroyed
- * @abandoned: the next unmap loses its waves, which the driver finds out and returns 0
+ * @abandoned: the next unmap gives up on it; the driver resets it and returns 0
  * @stubborn: it takes a reset of all waves of its process to make it leave
  * @refuses: no slot of it is asked, for that failed with the first one
  * @busy_ns: for so long a kernel of it has had the device
@@ -160,7 +174,7 @@ struct sim_process {
  * @nr_returned: queues that were mapped without a runlist
  * @nr_deaf: so many requests by name are not heard, and
  * @late_answer: what the last of them would write in the end
- * @gave_up: firmware gave up on a queue that was named, and the driver has not asked yet
+ * @gave_up: firmware gave up on a queue, and the driver has not asked yet
  */
 struct sim_node {
 	struct kfd_node node;
@@ -268,7 +282,10 @@ struct sim_queue *add_queue_to(struct sim_process *process, u32 node, u32 priori
 struct sim_queue *add_queue(int nice);
 void destroy_queue(struct sim_queue *sq);
 void kill_process(struct sim_process *process);
-void update_queue(struct sim_queue *sq, u32 priority);
+void kill_all(void);
+/* Return: what the ioctl does */
+int update_queue(struct sim_queue *sq, u32 priority);
+/* And all others of its process on its node */
 void evict_queue(struct sim_queue *sq, bool evicted);
 void suspend_queue(struct sim_queue *sq, bool on);
 void give_gws(struct sim_queue *sq, bool on);
@@ -288,6 +305,7 @@ void revoke_mappings(u32 node);
 void take_all_off(void);	/* for a moment, until resume(): the device keeps its memory */
 void suspend(void);
 void resume(void);
+/* What ran is lost, and all processes stay off the device until they end. */
 void reset_gpu(void);
 
 /* Time passes, on the device too. */

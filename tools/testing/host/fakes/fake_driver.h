@@ -362,6 +362,7 @@ struct qcm_process_device {
 	struct list_head priv_queue_list;
 	bool is_debug;
 	bool mapped_gws_queue;
+	u32 evicted;
 };
 struct kfd_process_device {
 	struct qcm_process_device qpd;

@@ -364,6 +364,7 @@ struct task_struct *kthread_create_on_node(int (*fn)(void *data), void *data, in
 		return ERR_PTR(-ENOMEM);
 	init_task(task);
 	task->group_leader = task;
+	task->user_ns = &init_user_ns;
 	task->tgid = &main_pid;
 	task->fn = fn;
 	task->data = data;
@@ -602,11 +603,12 @@ void rcu_barrier(void)
 }
 
 struct workqueue_struct {
-	struct task_struct *workers[NR_WORKERS];
+	struct task_struct *workers[NR_WORKERS_MAX];
 	bool begun;
 };
 
 static int work_loop(void *queue);
+int shim_nr_workers = NR_WORKERS;
 
 /* Each task is looked at in each switch, and most tests need none of these. They are the kernel's own: no allocation of theirs fails. */
 static void need_workers(struct workqueue_struct *queue)
@@ -616,10 +618,10 @@ static void need_workers(struct workqueue_struct *queue)
 	if (!queue || xchg(&queue->begun, true))
 		return;
 	shim_fail_alloc = 0;
-	for (i = 0; i < NR_WORKERS; i++)
+	for (i = 0; i < shim_nr_workers; i++)
 		queue->workers[i] = kthread_create(work_loop, queue, "worker");
 	shim_fail_alloc = fails;
-	for (i = 0; i < NR_WORKERS; i++)
+	for (i = 0; i < shim_nr_workers; i++)
 		wake_up_process(queue->workers[i]);
 }
 
@@ -629,7 +631,7 @@ static void wake_workers_locked(struct workqueue_struct *queue)
 
 	if (!queue)
 		wake_locked(worker);
-	for (i = 0; queue && i < NR_WORKERS; i++)
+	for (i = 0; queue && i < shim_nr_workers; i++)
 		wake_locked(queue->workers[i]);
 }
 
@@ -723,7 +725,7 @@ void destroy_workqueue(struct workqueue_struct *queue)
 
 	for (work = works; work; work = work->next)
 		BUG_ON(work->queue == queue);
-	for (i = 0; queue->begun && i < NR_WORKERS; i++)
+	for (i = 0; queue->begun && i < shim_nr_workers; i++)
 		kthread_stop(queue->workers[i]);
 	shim_free(queue);
 }
@@ -979,6 +981,7 @@ void shim_init(void)
 	init_task(&main_task);
 	main_task.fiber = &main_fiber;
 	main_task.group_leader = &main_task;
+	main_task.user_ns = &init_user_ns;
 	main_task.tgid = &main_pid;
 	main_task.real_parent = &main_task;
 	init_pid_ns.child_reaper = &main_task;

@@ -380,6 +380,7 @@ struct hlist_head {
 static inline void INIT_LIST_HEAD(struct list_head *list) { list->next = list->prev = list; }
 static inline bool list_empty(const struct list_head *list) { return READ_ONCE(list->next) == list; }
 static inline bool list_empty_careful(const struct list_head *list) { return smp_load_acquire(&list->next) == list; }
+#define list_first_entry(list, type, member)	container_of((list)->next, type, member)
 static inline void list_add_tail(struct list_head *entry, struct list_head *list)
 {
 	entry->next = list;
@@ -387,6 +388,7 @@ static inline void list_add_tail(struct list_head *entry, struct list_head *list
 	smp_store_release(&list->prev->next, entry);
 	list->prev = entry;
 }
+static inline void list_add(struct list_head *entry, struct list_head *list) { list_add_tail(entry, list->next); }
 /* Readers may still be there: they find their way on. A second removal finds that there was one. */
 static inline void list_del_rcu(struct list_head *entry)
 {
@@ -621,8 +623,10 @@ struct delayed_work {
 #define INIT_DEFERRABLE_WORK(dw, function)	INIT_DELAYED_WORK(dw, function)
 #define to_delayed_work(w)		container_of(w, struct delayed_work, work)
 void shim_schedule_work(struct workqueue_struct *queue, struct work_struct *work, u64 delay_ns);
-/* Has so many workers: as many works may be stuck while others go on. */
+/* Has so many workers: as many works may be stuck while others go on. A test may have more of them. */
 #define NR_WORKERS	2
+#define NR_WORKERS_MAX	18
+extern int shim_nr_workers;
 #define WQ_UNBOUND	2
 struct workqueue_struct *alloc_workqueue(const char *name, unsigned int flags, int max_active);
 void destroy_workqueue(struct workqueue_struct *queue);

@@ -393,6 +393,7 @@ static void change_device(void)
 		break;
 	case 1:
 		reset_gpu();
+		kill_all();
 		break;
 	case 2:
 	case 3:

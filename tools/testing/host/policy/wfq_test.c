@@ -190,9 +190,10 @@ TEST(wfq_weights_of_priorities, "a step of priority is worth a quarter more, thr
 
 /* ---- ranks and turns ---- */
 
+/* That of its process, which is a tenant by itself. */
 static struct gpreempt_policy_share *share(struct queue *q)
 {
-	return &q->process->policy.share;
+	return &q->process->policy.alone.share;
 }
 
 TEST(wfq_ranks, "a rank is how far ahead of the line a share is, a slice less for the one whose turn it is; who is behind has no credit")
@@ -204,9 +205,11 @@ TEST(wfq_ranks, "a rank is how far ahead of the line a share is, a slice less fo
 	struct queue *q = new_queue(new_process(), HIGH);
 
 	use("wfq");
+	start_hog(q);
 	pass();
 	EACH_CASE(i, cases) {
 		q->process->policy.weight = cases[i].weight;
+		share(q)->ran = share(q)->wanted = false;
 		node.policy.vtime_ns = 3 * SEC;
 		share(q)->vtime_ns = 3 * SEC + cases[i].ahead_ns;
 		share(q)->turn = cases[i].turn;
@@ -222,16 +225,16 @@ TEST(wfq_shares_far_apart, "shares that are further apart than ranks can say kee
 	submit(far, 1);
 	submit(near, 1);
 	pass();
-	far->process->policy.share.vtime_ns = 1ULL << 60;
+	share(far)->vtime_ns = 1ULL << 60;
 	look();
 	CHECK(far->policy.rank < near->policy.rank);
-	CHECK_EQ(far->policy.rank, -((1LL << 60) + far->process->policy.share.index));
-	far->process->policy.share.vtime_ns = near->process->policy.share.vtime_ns;
-	near->process->policy.share.turn = true;
+	CHECK_EQ(far->policy.rank, -((1LL << 60) + share(far)->index));
+	share(far)->vtime_ns = share(near)->vtime_ns;
+	share(near)->turn = true;
 	near->process->policy.weight = 1;
 	node.params.slice_ns = 1ULL << 49;
 	look();
-	CHECK_EQ(near->policy.rank, (1LL << 60) - near->process->policy.share.index);
+	CHECK_EQ(near->policy.rank, (1LL << 60) - share(near)->index);
 	CHECK(near->policy.rank < GPREEMPT_RANK_RELIEF);
 }
 

@@ -291,7 +291,7 @@ TEST_F(error, device_lost_between_two_unmaps_is_reset)
 }
 
 /*
- * The queue that did not yield is reset, alone, on those @xccs that still have it: its process may not use its queues any more,
+ * The queue that did not yield is reset, alone, on those @xccs that still have it: its process may not change its queues any more,
  * everybody else goes on.
  */
 static void queue_is_reset(struct __test_metadata *_metadata, const FIXTURE_DATA(error) *self,
@@ -312,7 +312,6 @@ static void queue_is_reset(struct __test_metadata *_metadata, const FIXTURE_DATA
 		EXPECT_EQ(self->disabled, counter("disabled"));
 		EXPECT_LE(skipped, counter("skipped_reset"));
 	}
-	/* Its other queues, and new ones, are not for it either; destroying is. */
 	EXPECT_EQ(0, actor_queue_destroy(self->low, 0));
 }
 
@@ -321,6 +320,79 @@ TEST_F(error, queue_that_fails_to_yield_is_reset)
 	START(self);
 	ASSERT_EQ(0, kfd_vgpu_set("fault/preempt_fail", 1));
 	queue_is_reset(_metadata, self, variant, 1);
+}
+
+/* Low's queue of this number has new work, which is interrupted as ever, and done once. */
+static void queue_works(struct __test_metadata *_metadata, const FIXTURE_DATA(error) *self, const FIXTURE_VARIANT(error) *variant,
+			int queue)
+{
+	int work = actor_work(self->low, 1, self->slots, HOG_STEPS, 5 * MS), urgent = actor_work(self->high, 1, self->slots, 4, MS);
+	int64_t preempted = variant->scheduled ? preempt_count(self->low, queue) : 0;
+
+	ASSERT_LE(0, work);
+	ASSERT_LE(0, urgent);
+	ASSERT_EQ(0, actor_submit(self->low, queue, work, 1, 0));
+	ASSERT_EQ(0, actor_wait_progress(self->low, work, 1, LONG));
+	ASSERT_EQ(0, actor_submit(self->high, 0, urgent, 1, 0));
+	if (!variant->scheduled)
+		ASSERT_EQ(0, actor_queue_update(self->high, 0, KFD_PRIORITY_NORMAL, 100));
+	ASSERT_EQ(0, actor_wait(self->high, urgent, LONG));
+	if (variant->scheduled) {
+		EXPECT_FALSE(actor_done(self->low, work));
+		EXPECT_LT(preempted, preempt_count(self->low, queue));
+	}
+	ASSERT_EQ(0, actor_wait(self->low, work, LONG));
+	EXPECT_EQ(0, actor_tally(self->low).twice);
+}
+
+/* The mark of its process stays, but only an update of a queue asks for it. */
+TEST_F(error, siblings_of_a_reset_queue_go_on)
+{
+	int sibling = actor_queue(self->low, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL), another;
+
+	ASSERT_LT(0, sibling);
+	START(self);
+	ASSERT_EQ(0, kfd_vgpu_set("fault/preempt_fail", 1));
+	ASSERT_EQ(0, interrupt(self, variant->scheduled));
+	FINISH_HIGH(self, variant);
+	EXPECT_RESETS(self, 0, 1);
+	queue_works(_metadata, self, variant, sibling);
+	another = actor_queue(self->low, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL);
+	ASSERT_LT(sibling, another);
+	queue_works(_metadata, self, variant, another);
+	/* Nothing of that brings back the one that was reset. */
+	EXPECT_FALSE(actor_done(self->low, 0));
+	EXPECT_TRUE(stands_still(&self->low->work[0], 50 * MS));
+	if (variant->scheduled)
+		EXPECT_EQ(0, wait_state(self->low, 0, "lost", LONG));
+	EXPECT_RESETS(self, 0, 1);
+}
+
+/*
+ * The update has taken all queues of all processes off by then. The stock driver leaves them off until the next change of any; with the scheduler on
+ * they are mapped again.
+ */
+TEST_F(error, refused_update_keeps_nobody_off)
+{
+	int late = actor_work(self->high, 1, self->slots, 4, MS);
+	struct actor *other;
+
+	ASSERT_LE(0, late);
+	START(self);
+	ASSERT_EQ(0, kfd_vgpu_set("fault/preempt_fail", 1));
+	ASSERT_EQ(0, interrupt(self, variant->scheduled));
+	FINISH_HIGH(self, variant);
+	EXPECT_EQ(-EACCES, actor_queue_update(self->low, 0, 6, 100));
+	ASSERT_EQ(0, actor_submit(self->high, 0, late, 1, 0));
+	if (!variant->scheduled) {
+		EXPECT_TRUE(stands_still(&self->high->work[late], 50 * MS));
+		EXPECT_FALSE(actor_done(self->high, late));
+		other = with_queue(_metadata, 0);
+		EXPECT_EQ(0, actor_wait(self->high, late, LONG));
+		EXPECT_STOPPED(other);
+	}
+	EXPECT_EQ(0, actor_wait(self->high, late, LONG));
+	EXPECT_RESETS(self, 0, 1);
 }
 
 /* The driver waits 4 s for what does not come: the device need not look for its registers every 50 us. */
