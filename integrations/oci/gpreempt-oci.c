@@ -15,20 +15,18 @@
  *
  * or else the configuration's line job, and
  *
- *   kfd-gpreempt/memory-low, -max how much of each GPU's memory is protected, and is allowed: 4096, 512M, 25%, max
- *
  *   kfd-gpreempt/share-weight, -min, -max
  *                                 its part of the GPUs' time: 300; so much at least: 20; so much at most: 30, 5000/50000, none
  *
- * or else the configuration's lines memory and share, which bound the annotations as well, and
+ * or else the configuration's lines share, which bound the annotations as well, and
  *
  *   kfd-gpreempt/follow-stop      always, never or node: does the container leave the GPUs while it is stopped or frozen?
  *
  * or else the configuration's line follow_stop.
  *
  * Usage: gpreempt-oci [--config FILE] (default /etc/gpreempt-oci.conf), with lines: bounds FLOOR..CEILING; class NAME = PRIORITY; qos
- * guaranteed|burstable|besteffort = PRIORITY; job leave|stay|none; memory CLASS = low=SIZE max=SIZE; share CLASS = weight=N min=PERCENT
- * max=PERCENT; follow_stop always|never|node. What is beyond the bounds is refused: the container is not started, the reason is on stderr.
+ * guaranteed|burstable|besteffort = PRIORITY; job leave|stay|none; share CLASS = weight=N min=PERCENT max=PERCENT;
+ * follow_stop always|never|node. What is beyond the bounds is refused: the container is not started, the reason is on stderr.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -40,7 +38,6 @@
 #include <json-c/json.h>
 
 #include "gpreempt.h"
-#include "memory.h"
 #include "parse.h"
 #include "place.h"
 #include "share.h"
@@ -56,8 +53,7 @@
  * @from: where it comes from, for messages; "" is nowhere, and no priority is set
  * @job: what its processes are to each other
  * @asks_for_job: its annotations say that, not the configuration
- * @memory: what it is to have of the GPUs' memory
- * @share: what it is to have of their time
+ * @share: what it is to have of the GPUs' time
  * @stop: where its queues are while it is stopped
  */
 struct wish {
@@ -65,7 +61,6 @@ struct wish {
 	char from[256];
 	enum place_job job;
 	bool asks_for_job;
-	struct memory memory;
 	struct share share;
 	struct stop stop;
 };
@@ -134,12 +129,6 @@ static bool setting_of(const char *config, const char *word, bool (*parse)(const
 }
 
 /* What a line says of the class that the container is of, if it @fits. Return: NULL, or what such lines look like, and @why may say more. */
-static const char *give_memory(struct wish *wish, const char *words, bool fits, char *why)
-{
-	*why = '\0';
-	return memory_give(&wish->memory, words, fits) ? NULL : "memory CLASS = low=SIZE max=SIZE";
-}
-
 static const char *give_share(struct wish *wish, const char *words, bool fits, char *why)
 {
 	return share_give(&wish->share, words, fits, why) ? NULL : "share CLASS = weight=N min=PERCENT max=PERCENT";
@@ -251,25 +240,6 @@ static int priority_wish_of(json_object *state, const char *config, const char *
 	return status < 0 ? -1 : 0;
 }
 
-/* Return: false if it is wrong, which has been said. */
-static bool size_of(json_object *state, const char *name, struct dmem_value *size)
-{
-	const char *text = annotation(state, name);
-
-	if (!text || dmem_parse(text, size))
-		return true;
-	fprintf(stderr, ME "annotation %s: %s is not a number of bytes, with K, M, G or T, 0%% to 100%% of a GPU's memory, or max\n", name, text);
-	return false;
-}
-
-/* Return: 0, or -1 after the reason was said. */
-static int memory_wish_of(json_object *state, const char *config, struct wish *wish)
-{
-	memset(&wish->memory, 0, sizeof(wish->memory));
-	return size_of(state, "kfd-gpreempt/memory-low", &wish->memory.asked.low) && size_of(state, "kfd-gpreempt/memory-max", &wish->memory.asked.max) &&
-	       give_by_class(config, "memory", wish, give_memory) ? 0 : -1;
-}
-
 /* Return: 0, or -1 after the reason was said. */
 static int share_wish_of(json_object *state, const char *config, struct wish *wish)
 {
@@ -325,17 +295,6 @@ static const char *reason(int error)
 }
 
 /* Return: false if it could not be, and the container asked for it. What is wrong has been said. */
-static bool bound_memory(const struct wish *wish, const char *directory)
-{
-	char why[DMEM_WHY];
-	int error = memory_set(directory, &wish->memory, why);
-
-	if (error)
-		fprintf(stderr, ME "%s: %s\n", dmem_is_empty(&wish->memory.asked) ? "memory" : "annotation kfd-gpreempt/memory-low or -max", why);
-	return !memory_matters(&wish->memory, error);
-}
-
-/* Return: false if it could not be, and the container asked for it. What is wrong has been said. */
 static bool give_time(const struct wish *wish, const char *directory)
 {
 	char why[SHARE_WHY];
@@ -371,7 +330,7 @@ static bool fulfil(const struct wish *wish, pid_t pid, const char *directory)
 	error = directory ? place_set_job(directory, wish->job) : place_set_tree_job(pid, (uint64_t)pid, wish->job);
 	/* A machine without jobs: a container that did not ask for one starts all the same. */
 	if (!error || (!wish->asks_for_job && (error == -ENOENT || error == -ENOTTY)))
-		return bound_memory(wish, directory) && give_time(wish, directory) && tell_stops(wish, directory);
+		return give_time(wish, directory) && tell_stops(wish, directory);
 	fprintf(stderr, ME "%s: the container could not become a job: %s\n", wish->asks_for_job ? "annotation kfd-gpreempt/job" : "job", reason(error));
 	return false;
 }
@@ -398,16 +357,14 @@ static int run(json_object *state, const char *config)
 		find_kubepods(json_object_get_int(pid), path, sizeof(path));
 	/* Whoever asks for nothing is not to suffer from what this machine lacks. */
 	if (priority_wish_of(state, config, error && error != -ENOENT ? "" : path, &wish) || job_wish_of(state, config, &wish) ||
-	    memory_wish_of(state, config, &wish) || share_wish_of(state, config, &wish) || stop_wish_of(state, config, &wish) ||
+	    share_wish_of(state, config, &wish) || stop_wish_of(state, config, &wish) ||
 	    !bounds_of(config, &bounds))
 		return EXIT_FAILURE;
-	if (!wish.from[0] && wish.job == PLACE_JOB_NONE && dmem_is_empty(&wish.memory.asked) && dmem_is_empty(&wish.memory.given) &&
-	    !wish.share.asked.named && !wish.share.given.named && !stop_is_for(&wish.stop))
+	if (!wish.from[0] && wish.job == PLACE_JOB_NONE && !wish.share.asked.named && !wish.share.given.named && !stop_is_for(&wish.stop))
 		return EXIT_SUCCESS;
 	/* Without a hierarchy of version 2, -ENOENT. */
 	if (error && error != -ENOENT) {
-		if (!wish.from[0] && !wish.asks_for_job && dmem_is_empty(&wish.memory.asked) && !share_is_asked_for(&wish.share) &&
-		    !wish.stop.is_asked)
+		if (!wish.from[0] && !wish.asks_for_job && !share_is_asked_for(&wish.share) && !wish.stop.is_asked)
 			return EXIT_SUCCESS;
 		fprintf(stderr, ME "cgroup of process %d: %s\n", json_object_get_int(pid), strerror(-error));
 		return EXIT_FAILURE;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * spank_gpreempt.c - Slurm plugin: srun --gpu-priority=latency|normal|batch|N --gpu-job=leave|stay|none --gpu-memory-low=SIZE --gpu-memory-max=SIZE
+ * spank_gpreempt.c - Slurm plugin: srun --gpu-priority=latency|normal|batch|N --gpu-job=leave|stay|none
  *	--gpu-share-weight=N --gpu-share-min=PERCENT --gpu-share-max=PERCENT|QUOTA_US/PERIOD_US --gpu-follow-stop=always|never|node
  *
  * In srun: refuses what cannot be, before anything is started, with the reason. On the node, as root: asks slurmctld for the job's partition and
  * QOS (the environment is the user's to write), looks at the administrator's bounds, and gives the step's cgroup its priority once its tasks are
  * in it. Without --gpu-priority a step has normal priority, moved into the bounds. With --gpu-job the tasks of a step are, on each node, a job of
- * the scheduler's. With --gpu-memory-low and -max so much of each GPU's memory is protected for the step, and allowed to it. With
+ * the scheduler's. With
  * --gpu-share-weight, -min and -max it has this share of each GPU's time. --gpu-follow-stop says whether it leaves the GPUs while it is suspended.
  *
  * With Slurm's cgroup v2 plugin that cgroup is the step's own, and the setting goes with it. Elsewhere the plugin makes a cgroup v2 for the
@@ -16,7 +16,7 @@
  * is asked for by cgroup, so each step has one, and what its processes have used is known when they are gone.
  *
  * plugstack.conf: required spank_gpreempt.so [all=FLOOR..CEILING] [partition:NAME=FLOOR..CEILING] [qos:NAME=FLOOR..CEILING] [job=leave|stay|none]
- *	[memory:CLASS=low=SIZE,max=SIZE] [share:CLASS=weight=N,min=PERCENT,max=PERCENT]
+ *	[share:CLASS=weight=N,min=PERCENT,max=PERCENT]
  *	[follow_stop=always|never|node] [account=admincomment|none]
  */
 #define _GNU_SOURCE
@@ -36,7 +36,6 @@
 #include <slurm/spank.h>
 
 #include "gpreempt.h"
-#include "memory.h"
 #include "note.h"
 #include "parse.h"
 #include "place.h"
@@ -67,7 +66,6 @@ static int request;
 static bool job_requested;
 static enum place_job job_request;
 /* Of both sides; what is allowed is known on the node alone. */
-static struct memory memory;
 static struct share share;
 static struct stop stop;
 /* On the node: may the step run, what it gets, and our own cgroup for it; "" is Slurm's, or none. */
@@ -94,28 +92,6 @@ static int job_option(int value, const char *text, int remote)
 	}
 	job_requested = true;
 	return 0;
-}
-
-static int size_option(struct dmem_value *size, const char *name, const char *text)
-{
-	if (text && dmem_parse(text, size))
-		return 0;
-	slurm_error(ME "--%s=%s: not a number of bytes, with K, M, G or T, 0%% to 100%% of a GPU's memory, or max", name, text ? text : "");
-	return -1;
-}
-
-static int low_option(int value, const char *text, int remote)
-{
-	(void)value;
-	(void)remote;
-	return size_option(&memory.asked.low, "gpu-memory-low", text);
-}
-
-static int max_option(int value, const char *text, int remote)
-{
-	(void)value;
-	(void)remote;
-	return size_option(&memory.asked.max, "gpu-memory-max", text);
 }
 
 static int share_option(const char *name, const char *text)
@@ -188,20 +164,6 @@ static struct spank_option options[] = {
 		.cb = job_option,
 	},
 	{
-		.name = "gpu-memory-low",
-		.arginfo = "SIZE|N%",
-		.usage = "so much of each GPU's memory is taken from a step last: 512M, 25%",
-		.has_arg = 1,
-		.cb = low_option,
-	},
-	{
-		.name = "gpu-memory-max",
-		.arginfo = "SIZE|N%",
-		.usage = "so much of each GPU's memory a step may have: 8G, 50%",
-		.has_arg = 1,
-		.cb = max_option,
-	},
-	{
 		.name = "gpu-share-weight",
 		.arginfo = "N",
 		.usage = "a step's part of each GPU's time beside other groups: 1..10000, 100 is normal",
@@ -264,12 +226,12 @@ static bool bounds_of(const char *partition, const char *qos, int ac, char **av,
 	*bounds = (struct place_bounds){ GPREEMPT_PRIORITY_MIN, GPREEMPT_PRIORITY_MAX };
 	for (i = 0; i < ac; i++) {
 		text = strchr(av[i], '=');
-		if (!strncmp(av[i], "job=", 4) || !strncmp(av[i], "memory:", 7) || !strncmp(av[i], "share:", 6) ||
+		if (!strncmp(av[i], "job=", 4) || !strncmp(av[i], "share:", 6) ||
 		    !strncmp(av[i], "follow_stop=", 12) || !strncmp(av[i], "account=", 8))
 			continue;
 		if ((strncmp(av[i], "all=", 4) && strncmp(av[i], "partition:", 10) && strncmp(av[i], "qos:", 4)) || !text ||
 		    !place_parse_bounds(text + 1, &these)) {
-			slurm_error(ME "plugstack.conf: %s: not all=, partition:NAME= or qos:NAME= with FLOOR..CEILING, job=, memory:CLASS=, share:CLASS=, follow_stop= or account=", av[i]);
+			slurm_error(ME "plugstack.conf: %s: not all=, partition:NAME= or qos:NAME= with FLOOR..CEILING, job=, share:CLASS=, follow_stop= or account=", av[i]);
 			return false;
 		}
 		if (about(av[i], "all", "") || about(av[i], "partition:", partition) || about(av[i], "qos:", qos))
@@ -326,26 +288,21 @@ static bool accounting_of(int ac, char **av, bool *on)
 	return true;
 }
 
-/* Words memory:CLASS=low=SIZE,max=SIZE and share:CLASS=weight=N,min=PERCENT,max=PERCENT. Return: false if one is wrong, which has been said. */
+/* Words share:CLASS=weight=N,min=PERCENT,max=PERCENT. Return: false if one is wrong, which has been said. */
 static bool by_class(int ac, char **av, int priority)
 {
 	char class[64], why[PARSE_WHY];
 	const char *words;
 	int i;
 
-	memset(&memory.given, 0, sizeof(memory.given));
 	memset(&share.given, 0, sizeof(share.given));
 	for (i = 0; i < ac; i++) {
-		if (strncmp(av[i], "memory:", 7) && strncmp(av[i], "share:", 6))
+		if (strncmp(av[i], "share:", 6))
 			continue;
 		words = strchr(av[i], '=');
 		words = words && sscanf(av[i], "%*[^:]:%63[^=]=", class) == 1 && place_is_class(class) ? words + 1 : NULL;
 		why[0] = '\0';
-		if (av[i][0] == 'm' && (!words || !memory_give(&memory, words, place_is_of(priority, class)))) {
-			slurm_error(ME "plugstack.conf: %s: not memory:CLASS=low=SIZE,max=SIZE", av[i]);
-			return false;
-		}
-		if (av[i][0] == 's' && (!words || !share_give(&share, words, place_is_of(priority, class), why))) {
+		if (!words || !share_give(&share, words, place_is_of(priority, class), why)) {
 			slurm_error(ME "plugstack.conf: %s: not share:CLASS=weight=N,min=PERCENT,max=PERCENT%s%s", av[i], why[0] ? ": " : "", why);
 			return false;
 		}
@@ -511,23 +468,7 @@ static int give_place(spank_t sp, pid_t pid, const char **what)
 	return error == -ENOTTY && !job_requested ? 0 : error;
 }
 
-static bool asked_for_memory(void)
-{
-	return !dmem_is_empty(&memory.asked);
-}
-
 /* Return: 0; -1: the step asked for it, and does not get it, which has been said. */
-static int bound_memory(const char *directory)
-{
-	char why[DMEM_WHY];
-	int error = memory_set(directory, &memory, why);
-
-	if (memory_matters(&memory, error))
-		slurm_error(ME "%s: %s", asked_for_memory() ? "--gpu-memory-low or -max" : "memory", why);
-	return error && asked_for_memory() ? -1 : 0;
-}
-
-/* As bound_memory() */
 static int give_time(const char *directory)
 {
 	char why[SHARE_WHY];
@@ -538,7 +479,7 @@ static int give_time(const char *directory)
 	return error && share_is_asked_for(&share) ? -1 : 0;
 }
 
-/* As bound_memory() */
+/* As give_time() */
 static int tell_stops(const char *directory)
 {
 	char why[STOP_WHY];
@@ -549,7 +490,7 @@ static int tell_stops(const char *directory)
 	return error && stop.is_asked ? -1 : 0;
 }
 
-/* What its cgroup has of the GPUs beside a priority. Return: as bound_memory(). */
+/* What its cgroup has of the GPUs beside a priority. Return: as give_time(). */
 static int give_parts(spank_t sp, pid_t pid)
 {
 	char directory[PATH_MAX];
@@ -558,9 +499,9 @@ static int give_parts(spank_t sp, pid_t pid)
 
 	if (no_cgroup && no_cgroup != -ENOENT) {
 		slurm_error(ME "the step's cgroup: %s", strerror(-no_cgroup));
-		return asked_for_memory() || share_is_asked_for(&share) || stop.is_asked ? -1 : 0;
+		return share_is_asked_for(&share) || stop.is_asked ? -1 : 0;
 	}
-	return bound_memory(of) || give_time(of) || tell_stops(of) ? -1 : 0;
+	return give_time(of) || tell_stops(of) ? -1 : 0;
 }
 
 static void know_cgroup(uint64_t id)
@@ -730,7 +671,7 @@ int slurm_spank_task_post_fork(spank_t sp, int ac, char **av)
 		return 0;
 	if (accounting)
 		account_for(sp, pid);
-	if ((asked_for_memory() || !dmem_is_empty(&memory.given) || share.asked.named || share.given.named || stop_is_for(&stop)) && give_parts(sp, pid))
+	if ((share.asked.named || share.given.named || stop_is_for(&stop)) && give_parts(sp, pid))
 		return -1;
 	if (!placed && placing_job == PLACE_JOB_NONE)
 		return 0;

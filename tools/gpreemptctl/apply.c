@@ -29,8 +29,6 @@ enum kind {
 	KIND_TUNABLE,
 	KIND_CGROUP,
 	KIND_JOB,
-	KIND_MEMORY,
-	KIND_CLASS_MEMORY,
 	KIND_SHARE,
 	KIND_STOP,
 	KIND_EXE,
@@ -44,12 +42,8 @@ enum kind {
  * @name: of the tunable; directory of the cgroup; path of the program. Allocated
  * @value: of the tunable. Allocated
  * @uid: the user
- * @priority: of a class; of which classes the memory is
- * @memory: of a cgroup, or of those of a class
- * @saved: what the cgroup had before; NULL: nothing was changed. Allocated
+ * @priority: of a class
  * @stay: of a job: off one GPU, it stays on the others
- * @told: that its memory cannot be bounded here
- * @fresh: its memory has just been set
  * @share: of a cgroup: what it has of each device's time
  * @follow_stop: of a cgroup: where its queues are while a process of it is stopped; &enum gpreempt_follow_stop
  * @device: file system of the cgroup that has it, with @inode
@@ -62,11 +56,7 @@ struct rule {
 	char *value;
 	uid_t uid;
 	int priority;
-	struct dmem_wish memory;
-	struct dmem_saved *saved;
 	bool stay;
-	bool told;
-	bool fresh;
 	struct gpreempt_set_share share;
 	unsigned int follow_stop;
 	dev_t device;
@@ -98,7 +88,7 @@ struct given {
 struct config {
 	const char *path;
 	unsigned int line;
-	enum { SECTION_NONE, SECTION_TUNABLES, SECTION_CLASSES, SECTION_JOBS, SECTION_MEMORY, SECTION_SHARES, SECTION_STOPS, SECTION_UNKNOWN } section;
+	enum { SECTION_NONE, SECTION_TUNABLES, SECTION_CLASSES, SECTION_JOBS, SECTION_SHARES, SECTION_STOPS, SECTION_UNKNOWN } section;
 	struct rule *rules;
 	unsigned int nr_rules;
 	struct given *given;
@@ -147,7 +137,6 @@ static void forget_rules(struct config *c)
 	for (i = 0; i < c->nr_rules; i++) {
 		free(c->rules[i].name);
 		free(c->rules[i].value);
-		free(c->rules[i].saved);
 	}
 	free(c->rules);
 	c->rules = NULL;
@@ -229,47 +218,6 @@ static int read_job(struct config *c, char *left, const char *right)
 	return 0;
 }
 
-/* The equals sign before low= or max=: those have signs of their own, and so may a path. NULL: there is none */
-static char *find_sizes(char *line)
-{
-	char *equals, *after;
-
-	for (equals = strchr(line, '='); equals; equals = strchr(equals + 1, '=')) {
-		after = equals + 1 + strspn(equals + 1, " \t");
-		if (!strncmp(after, "low=", 4) || !strncmp(after, "max=", 4))
-			break;
-	}
-	return equals;
-}
-
-/* cgroup DIR = low=SIZE max=SIZE, or class CLASS = low=SIZE max=SIZE */
-static int read_memory(struct config *c, char *line)
-{
-	char *equals = find_sizes(line), *name;
-	struct dmem_wish wish;
-	struct rule *rule;
-	bool of_class;
-	int priority = 0;
-
-	if (!equals || !dmem_parse_wish(equals + 1, &wish))
-		return complain(c, c->line, "not `= low=SIZE max=SIZE` at the end (SIZE: bytes, with K, M, G or T, 0% to 100%, max): ", line, IGNORED);
-	*equals = '\0';
-	line = trim(line);
-	name = line + strcspn(line, " \t");
-	if (*name)
-		*name++ = '\0';
-	name = trim(name);
-	of_class = !strcmp(line, "class");
-	if (!*name || (!of_class && strcmp(line, "cgroup")))
-		return complain(c, c->line, "not `cgroup DIR` or `class CLASS`: ", line, IGNORED);
-	if (of_class && !parse_priority(name, &priority))
-		return complain(c, c->line, "neither a priority (-1023..1023) nor a class (latency, normal, batch): ", name, IGNORED);
-	rule = add_rule(c, of_class ? KIND_CLASS_MEMORY : KIND_MEMORY, name);
-	rule->priority = priority;
-	rule->memory = wish;
-	return 0;
-}
-
 /* cgroup DIR = weight=N min=PERCENT max=PERCENT */
 static int read_share(struct config *c, char *left, char *right)
 {
@@ -305,8 +253,7 @@ static int read_stop(struct config *c, char *left, const char *right)
 static int read_section(struct config *c, const char *line)
 {
 	static const char *const names[] = {
-		[SECTION_TUNABLES] = "[tunables]", [SECTION_CLASSES] = "[classes]", [SECTION_JOBS] = "[jobs]", [SECTION_MEMORY] = "[memory]",
-		[SECTION_SHARES] = "[shares]", [SECTION_STOPS] = "[stops]",
+		[SECTION_TUNABLES] = "[tunables]", [SECTION_CLASSES] = "[classes]", [SECTION_JOBS] = "[jobs]", [SECTION_SHARES] = "[shares]", [SECTION_STOPS] = "[stops]",
 	};
 	unsigned int i;
 
@@ -317,7 +264,7 @@ static int read_section(struct config *c, const char *line)
 		return 0;
 	}
 	c->section = SECTION_UNKNOWN;
-	return complain(c, c->line, "neither [tunables] nor [classes] nor [jobs] nor [memory] nor [shares] nor [stops]: ", line, "all of the section is ignored");
+	return complain(c, c->line, "neither [tunables] nor [classes] nor [jobs] nor [shares] nor [stops]: ", line, "all of the section is ignored");
 }
 
 /* A path may have one in it, a priority has not. Of a share each word has one: the first of them has spaces beside it. */
@@ -348,8 +295,6 @@ static int read_line(struct config *c, char *line)
 		return 0;
 	if (c->section == SECTION_NONE)
 		return complain(c, c->line, "before the first section: ", line, IGNORED);
-	if (c->section == SECTION_MEMORY)
-		return read_memory(c, line);
 	equals = find_equals(c, line);
 	if (!equals)
 		return complain(c, c->line, c->section == SECTION_SHARES ? "there is no = with spaces beside it in: " : "there is no = in: ", line,
@@ -420,41 +365,6 @@ static int apply_tunables(const struct config *c)
 	return status;
 }
 
-/* What a line says of the memory of its cgroup; of a class, unless there is a line about the cgroup itself. NULL: nothing */
-static const struct rule *memory_of(const struct config *c, const struct rule *rule)
-{
-	const struct rule *found = rule->kind == KIND_MEMORY ? rule : NULL;
-	unsigned int i;
-
-	for (i = 0; rule->kind == KIND_CGROUP && i < c->nr_rules; i++) {
-		if (c->rules[i].kind == KIND_MEMORY && !strcmp(c->rules[i].name, rule->name))
-			return NULL;
-		if (c->rules[i].kind == KIND_CLASS_MEMORY && c->rules[i].priority == rule->priority)
-			found = &c->rules[i];
-	}
-	return found;
-}
-
-/* Return: the exit status, said. */
-static int set_memory(const struct config *c, struct rule *rule)
-{
-	const struct rule *memory = memory_of(c, rule);
-	char directory[PATH_MAX], why[DMEM_WHY];
-	int error;
-
-	if (!memory)
-		return EXIT_DONE;
-	if (!rule->saved)
-		rule->saved = grow(NULL, 0, sizeof(*rule->saved));
-	rule->saved->nr = 0;
-	error = cgroup_directory(rule->name, directory, sizeof(directory));
-	if (error)
-		return fail_system(error, "%s:%u: %s", c->path, memory->line, rule->name);
-	error = dmem_set(directory, NULL, &memory->memory, rule->saved, why, sizeof(why));
-	rule->fresh = !error && memory->memory.low.kind != DMEM_ABSENT;
-	return error ? complain(c, memory->line, rule->name, "", why) : EXIT_DONE;
-}
-
 /* A cgroup's job is the cgroup. */
 static int set_cgroup(const struct rule *rule, struct gpreempt *g, int fd, ino_t inode)
 {
@@ -485,11 +395,9 @@ static int apply_cgroup(const struct config *c, struct rule *rule, struct gpreem
 	if (fstat(fd, &now)) {
 		r = fail_system(-errno, "%s:%u: %s", c->path, rule->line, rule->name);
 	} else if (now.st_ino != rule->inode || now.st_dev != rule->device) {
-		r = rule->kind == KIND_MEMORY ? 0 : set_cgroup(rule, g, fd, now.st_ino);
+		r = set_cgroup(rule, g, fd, now.st_ino);
 		if (r)
 			r = fail_errno(r, "%s:%u: %s", c->path, rule->line, rule->name);
-		if (set_memory(c, rule))
-			r = EXIT_FAILED;
 		/* Also after an error: it would be the same again. */
 		rule->device = now.st_dev;
 		rule->inode = now.st_ino;
@@ -500,27 +408,7 @@ static int apply_cgroup(const struct config *c, struct rule *rule, struct gpreem
 
 static bool is_of_cgroup(const struct rule *rule)
 {
-	return rule->kind == KIND_CGROUP || rule->kind == KIND_JOB || rule->kind == KIND_MEMORY || rule->kind == KIND_SHARE ||
-	       rule->kind == KIND_STOP;
-}
-
-/* Once. Return: the exit status, said. */
-static int refuse_memory(const struct config *c, struct rule *rule)
-{
-	if ((rule->kind != KIND_MEMORY && rule->kind != KIND_CLASS_MEMORY) || rule->told)
-		return EXIT_DONE;
-	rule->told = true;
-	return complain(c, rule->line, rule->name, "", "memory is bounded by cgroups of version 2, which this machine has not; no bound is in force");
-}
-
-/* After all lines: one about the cgroup above may come later. */
-static void tell_unprotected(const struct config *c, struct rule *rule)
-{
-	char directory[PATH_MAX], why[DMEM_WHY];
-
-	if (rule->fresh && !cgroup_directory(rule->name, directory, sizeof(directory)) && dmem_is_unprotected(directory, why, sizeof(why)))
-		complain(c, memory_of(c, rule)->line, why, "", "");
-	rule->fresh = false;
+	return rule->kind == KIND_CGROUP || rule->kind == KIND_JOB || rule->kind == KIND_SHARE || rule->kind == KIND_STOP;
 }
 
 static int apply_cgroups(struct config *c, struct gpreempt *g, bool wait_for_them)
@@ -528,14 +416,9 @@ static int apply_cgroups(struct config *c, struct gpreempt *g, bool wait_for_the
 	int status = EXIT_DONE;
 	unsigned int i;
 
-	for (i = 0; !cgroups_are_v2() && i < c->nr_rules; i++)
-		if (refuse_memory(c, &c->rules[i]))
-			status = EXIT_FAILED;
 	for (i = 0; cgroups_are_v2() && i < c->nr_rules; i++)
 		if (is_of_cgroup(&c->rules[i]) && apply_cgroup(c, &c->rules[i], g, wait_for_them))
 			status = EXIT_FAILED;
-	for (i = 0; i < c->nr_rules; i++)
-		tell_unprotected(c, &c->rules[i]);
 	return status;
 }
 
@@ -691,7 +574,6 @@ static void take_back_cgroup(const struct rule *rule, struct gpreempt *g)
 {
 	struct gpreempt_set_share share = { .flags = GPREEMPT_SHARE_CLEAR };
 	struct gpreempt_target target;
-	char directory[PATH_MAX];
 	struct stat now;
 	int fd = open_cgroup(rule->name);
 
@@ -708,8 +590,6 @@ static void take_back_cgroup(const struct rule *rule, struct gpreempt *g)
 			gpreempt_set_param(g, &target, GPREEMPT_PARAM_FOLLOW_STOP, GPREEMPT_FOLLOW_STOP_NODE);
 		else if (rule->kind == KIND_CGROUP)
 			gpreempt_clear_priority(g, &target);
-		if (rule->saved && !cgroup_directory(rule->name, directory, sizeof(directory)))
-			dmem_restore(directory, rule->saved);
 	}
 	close(fd);
 }

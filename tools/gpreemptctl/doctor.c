@@ -172,23 +172,6 @@ static void check_cgroups(struct report *r)
 		       "run works without; containers and other programs: set -p PID --tree, or lines `cgroup' of /etc/gpreempt.conf. For --cgroup: systemd.unified_cgroup_hierarchy=1");
 }
 
-static void check_memory(struct report *r)
-{
-	static const char question[] = "cgroups bound memory of GPUs (dmem)";
-	struct dmem_region regions[DMEM_REGIONS];
-	char found[64];
-	int nr = dmem_regions("/sys/fs/cgroup", NULL, regions);
-
-	snprintf(found, sizeof(found), "yes, of %d GPU%s", nr, nr == 1 ? "" : "s");
-	if (nr > 0)
-		answer(r, true, question, found, "");
-	else if (nr)
-		advise(r, question, nr == -EOPNOTSUPP ? "no, this kernel or its configuration has no dmem controller" : strerror(-nr),
-		       "priorities work without; bounds on VRAM take Linux 6.14 or later with CONFIG_CGROUP_DMEM, and cgroups of version 2");
-	else
-		advise(r, question, "no, the controller knows of no GPU", "an amdgpu that registers its memory: the kernel's own from 6.14 on");
-}
-
 static void check_cwsr(struct report *r)
 {
 	char text[16];
@@ -281,7 +264,6 @@ int cmd_doctor(const struct options *o)
 		check_enabled(&r);
 		check_rights(&r);
 		check_cgroups(&r);
-		check_memory(&r);
 		check_nodes(&r);
 	}
 	if (d.loaded) {

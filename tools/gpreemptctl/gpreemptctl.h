@@ -9,7 +9,6 @@
 
 #include <json-c/json.h>
 
-#include "dmem.h"
 #include "gpreempt.h"
 #include "parse.h"
 #include "verdict.h"
@@ -136,9 +135,6 @@ int get_target(const struct options *o, struct gpreempt_target *target);
 void put_target(const struct gpreempt_target *target);
 const char *command_of(pid_t pid, char *buffer, size_t size);
 
-/* memory.c */
-int cgroup_directory(const char *name, char *path, size_t size);
-
 /* tree.c: a process and those below it, as the kernel lets them inherit */
 bool is_below(pid_t pid, pid_t above);
 int set_tree(struct gpreempt *g, pid_t pid, int priority);
@@ -223,7 +219,6 @@ int cmd_run(const struct options *o);
 int cmd_preempt(const struct options *o);
 int cmd_resume(const struct options *o);
 int cmd_hint(const struct options *o);
-int cmd_memory(const struct options *o);
 int cmd_policy(const struct options *o);
 int cmd_tune(const struct options *o);
 int cmd_top(const struct options *o);

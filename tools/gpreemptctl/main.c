@@ -28,8 +28,6 @@ static const char doc[] =
 	"  job set --cgroup DIR [--stay] [ID]          those of a cgroup; ID: otherwise its inode\n"
 	"  job clear -p PID|--cgroup DIR\n"
 	"  job list [-p PID|--cgroup DIR]  queues of jobs\n"
-	"  memory [--cgroup DIR] [-g GPU]  memory of GPUs: what a cgroup has, is protected and may have\n"
-	"  memory --cgroup DIR [-g GPU] [low=SIZE] [max=SIZE]     SIZE: 4096, 512M, 25%, max\n"
 	"  share set --cgroup DIR|job=ID weight=N|min=PERCENT|max=PERCENT...   of each device's time\n"
 	"  share clear --cgroup DIR|job=ID\n"
 	"  share list                      groups: what is set, and what they have had\n"
@@ -133,7 +131,6 @@ static const struct command {
 	{ "status", cmd_status, GIVEN_JSON, 0, false },
 	{ "set", cmd_set, TARGET | GIVEN_CGROUP | GIVEN_TREE, INT_MAX, false },
 	{ "job", cmd_job, TARGET | GIVEN_CGROUP | GIVEN_TREE | GIVEN_STAY | GIVEN_JSON, 2, false },
-	{ "memory", cmd_memory, GIVEN_GPU | GIVEN_CGROUP | GIVEN_JSON, 2, false },
 	{ "share", cmd_share, GIVEN_CGROUP | GIVEN_JSON, INT_MAX, false },
 	{ "account", cmd_account, GIVEN_GPU | GIVEN_CSV | GIVEN_SINCE | GIVEN_JSON | GIVEN_PROMETHEUS, 4, false },
 	{ "run", cmd_run, GIVEN_PRIORITY, INT_MAX, true },

@@ -11,7 +11,7 @@ built=$BUILD/gpreemptctl-asan
 lib=$BUILD/lib
 prefix=$scratch/prefix
 conf=$scratch/gpreempt.conf
-commands="list why status set job memory share account run preempt resume hint policy tune top events stats report apply doctor daemon probe-hang"
+commands="list why status set job share account run preempt resume hint policy tune top events stats report apply doctor daemon probe-hang"
 version=$(sed -n 's/^PACKAGE_VERSION="\(.*\)"$/\1/p' "$TOP/dkms.conf")
 
 builds_without_warnings()
@@ -130,15 +130,6 @@ wrong_usage_is_told()
 	wrong 'list does not take --csv' list --csv
 	wrong 'top does not take --since' top --since /dev/null
 	wrong 'set does not take --stay' set -p 1 --stay 5
-	wrong 'memory: whose? --cgroup DIR' memory low=5
-	wrong 'memory takes no word more' memory --cgroup / low=5 max=6 more
-	wrong 'memory does not take --pid' memory -p 1
-	wrong '--json goes without low= and max=' memory --cgroup / low=5 --json
-	wrong 'low=101% is not low=SIZE, max=SIZE or both; SIZE: bytes, with K, M, G or T, 0% to 100%' memory --cgroup / low=101%
-	wrong 'low=5X is not low=SIZE' memory --cgroup / low=5X
-	wrong 'min=5 is not low=SIZE' memory --cgroup / min=5
-	wrong 'low=5 low=6 is not low=SIZE' memory --cgroup / low=5 low=6
-	wrong 'max=8388608T is not low=SIZE' memory --cgroup / max=8388608T
 	wrong 'by=pid is neither job nor queue' list --by pid
 	wrong 'by= is neither job nor queue' top --by=
 	wrong 'status does not take --by' status --by job
@@ -255,7 +246,7 @@ a_good_configuration_is_not_mentioned()
 	config 0 <"$TOP/dist/gpreempt.conf"
 	# With all that it suggests, for a user that is here.
 	sed -E 's/^#([a-z])/\1/; s/^user training/user root/' "$TOP/dist/gpreempt.conf" >"$scratch/all"
-	is "suggestions" "$(grep -cE '^(poll_us|cgroup|exe|user) ' "$scratch/all")" 8
+	is "suggestions" "$(grep -cE '^(poll_us|cgroup|exe|user) ' "$scratch/all")" 7
 	config 0 <"$scratch/all"
 	config 0 </dev/null
 	printf '\t[classes]  \n\n  exe   /opt/a b=c/train =  -5 \n\tuser\t12345 = latency\n#x\n[tunables]\ngpreempt_enable=Y\npolicy = edf' | config 0
@@ -276,7 +267,7 @@ bad_lines_are_told_one_by_one()
 		"13: neither exe nor user nor cgroup: group; the line is ignored" \
 		"14: not \`exe PATH\`, \`user NAME\` or \`cgroup DIR\`: exe; the line is ignored" \
 		"15: a program is named by its whole path, not: train; the line is ignored" \
-		"16: neither [tunables] nor [classes] nor [jobs] nor [memory] nor [shares] nor [stops]: [class]; all of the section is ignored" \
+		"16: neither [tunables] nor [classes] nor [jobs] nor [shares] nor [stops]: [class]; all of the section is ignored" \
 		"19: not \`cgroup DIR\`: cg; the line is ignored" \
 		"20: not \`cgroup DIR\`: cgroup; the line is ignored" \
 		"21: neither leave nor stay: go; the line is ignored" \
@@ -466,7 +457,6 @@ completion_offers_what_there_is()
 	is "words of daemon" "$(complete_words daemon '' | tr '\n' ' ')" "add policy remove status tune "
 	is "policies of daemon" "$(complete_words daemon policy '' | tr '\n' ' ')" "fair fifo hpf rr "
 	is "settings of daemon" "$(complete_words daemon tune s | tr '\n' ' ')" "slice_us= "
-	is "words of memory" "$(complete_words memory --cgroup / '' | tr '\n' ' ')" "low= max= "
 	is "policies" "$(complete_words policy '' | tr '\n' ' ')" "edf hpf wfq "
 	is "words of set" "$(complete_words set -p 1 '' | tr '\n' ' ')" "batch clear deadline_us= exempt= follow_stop= latency normal weight= "
 	is "options" "$(complete_words list -- | grep -v '^--\(help\|version\|usage\)$' | tr '\n' ' ')" \
@@ -690,22 +680,6 @@ doctor_knows_whose_driver_it_is()
 	next_module $dkms
 	doctor_on 3 "BAD  it is the one with kfd_gpreempt: AMD's driver package (amdgpu-dkms) 6.12.12, without kfd_gpreempt"
 	not grep -q 'supported series' "$scratch/out"
-}
-
-doctor_knows_whether_cgroups_bound_memory()
-{
-	local top=$scratch/made-up/sys/fs/cgroup
-
-	can_make_up_a_machine
-	new_machine
-	loaded "$version" gpreempt_enable=Y
-	doctor_on 1 "note cgroups bound memory of GPUs (dmem): no, this kernel or its configuration has no dmem controller" \
-		"-> priorities work without; bounds on VRAM take Linux 6.14 or later with CONFIG_CGROUP_DMEM"
-	mkdir -p "$top"
-	echo "drm/0000:03:00.0/stolen 5" >"$top/dmem.capacity"
-	doctor_on 1 "note cgroups bound memory of GPUs (dmem): no, the controller knows of no GPU" "-> an amdgpu that registers its memory"
-	printf 'drm/0000:03:00.0/vram 5\ndrm/0000:04:00.0/vram0 5\n' >"$top/dmem.capacity"
-	doctor_on 1 "ok   cgroups bound memory of GPUs (dmem): yes, of 2 GPUs"
 }
 
 # dkms_has PACKAGE VERSION: DKMS has it for the running kernel
@@ -1014,7 +988,7 @@ scripts_are_clean()
 	linted tools/testing/gpreemptctl/*.sh tools/testing/deps.sh
 }
 
-plan 30
+plan 29
 must builds_without_warnings builds_without_warnings
 tap builds_into_one_folder_take_turns builds_into_one_folder_take_turns
 tap wrong_usage_is_told wrong_usage_is_told
@@ -1031,7 +1005,6 @@ tap completion_offers_what_there_is completion_offers_what_there_is
 must install_puts_everything_in_place install_puts_everything_in_place
 tap doctor_knows_secure_boot doctor_knows_secure_boot
 tap doctor_knows_whose_driver_it_is doctor_knows_whose_driver_it_is
-tap doctor_knows_whether_cgroups_bound_memory doctor_knows_whether_cgroups_bound_memory
 tap doctor_knows_what_dkms_has doctor_knows_what_dkms_has
 tap doctor_counts_queues_against_slots doctor_counts_queues_against_slots
 tap doctor_reads_environments_and_debuggers doctor_reads_environments_and_debuggers

@@ -910,7 +910,7 @@ a_step_notes_what_it_has_used()
 	gcc $sanitizers -D_GNU_SOURCE -I"$TOP/include/uapi" -c -o "$scratch/machine.o" "$here/machine.c"
 	# shellcheck disable=SC2086 # words
 	gcc $sanitizers -I"$TOP/include/uapi" -I"$TOP/lib" -I"$TOP/integrations/common" -o "$built/step" "$scratch/machine.o" \
-		"$TOP/tools/testing/integrations/step.c" "$TOP"/integrations/slurm/*.c "$TOP"/integrations/common/*.c "$TOP"/lib/{gpreempt,dmem,parse}.c $wrap
+		"$TOP/tools/testing/integrations/step.c" "$TOP"/integrations/slurm/*.c "$TOP"/integrations/common/*.c "$TOP"/lib/{gpreempt,parse}.c $wrap
 	node=$(hostname -s)
 	step_machine
 	step 0 all=-500..500

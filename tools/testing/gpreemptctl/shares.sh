@@ -1,0 +1,344 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# shares.sh - shares that the OCI hook and the Slurm plugin set, and whether stops are followed, with address and
+# undefined-behaviour sanitizers, on a made-up machine whose cgroups are folders. TAP on stdout
+#
+# Builds into $BUILD/gpreemptctl-shares.
+. "$(dirname "$0")/lib.sh"
+
+here=$TOP/tools/testing/gpreemptctl
+built=$BUILD/gpreemptctl-shares
+export MACHINE=$scratch/machine
+top=$MACHINE/sys/fs/cgroup
+sanitizers="-g -O1 -Wall -Wextra -Werror -fsanitize=address,undefined -fno-sanitize-recover=all"
+wrapped="open fopen opendir scandir access readlink ioctl"
+conf=$scratch/gpreempt.conf
+
+# shellcheck disable=SC2046,SC2086 # words
+builds_without_warnings()
+{
+	local wrap
+
+	wrap=$(printf -- '-Wl,--wrap=%s ' $wrapped)
+	build_ctl "$built" sanitized
+	mkdir -p "$built/fakes"
+	gcc $sanitizers -D_GNU_SOURCE -I"$TOP/include/uapi" -c -o "$built/fakes/machine.o" "$here/machine.c"
+	gcc $sanitizers -o "$built/ctl" "$built"/fakes/*.o "$built"/*.o $wrap -ljson-c -lncurses -ltinfo
+	gcc $sanitizers -I"$TOP/include/uapi" -I"$TOP/lib" -I"$TOP/integrations/common" -o "$built/hook" "$built"/fakes/*.o \
+		"$TOP/integrations/oci/gpreempt-oci.c" "$TOP"/integrations/common/*.c "$TOP/lib/gpreempt.c" "$TOP/lib/parse.c" $wrap -ljson-c
+}
+
+ctl()
+{
+	"$built/ctl" "$@" 2>"$err"
+}
+
+machine()
+{
+	rm -rf "$MACHINE"
+	mkdir -p "$top"/{system.slice/{a,b}.service,batch.slice} "$MACHINE/proc/self" "$MACHINE/sys/class/kfd/kfd/gpreempt/"{1,2}
+	touch "$MACHINE/queues" "$top/cgroup.controllers" "$top/cgroup.procs"
+}
+
+# apply STATUS: of the file on stdin
+apply()
+{
+	cat >"$conf"
+	status "$1" ctl apply "$conf"
+}
+
+becomes()
+{
+	for _ in $(seq 100); do
+		[ "$("${@:2}")" != "$1" ] || return 0
+		sleep 0.1
+	done
+	is "${*:2}" "$("${@:2}")" "$1"
+}
+
+# hook STATUS ANNOTATIONS CONFIG: of a container in system.slice/a.service
+hook()
+{
+	local wanted=$1
+
+	printf '%b' "$3" >"$conf"
+	echo "{ \"pid\": 4711, \"annotations\": { $2 } }" >"$scratch/state"
+	status "$wanted" "$built/hook" --config "$conf" <"$scratch/state"
+}
+
+container_machine()
+{
+	machine
+	mkdir "$MACHINE/proc/4711"
+	echo "0::/system.slice/a.service" >"$MACHINE/proc/4711/cgroup"
+	echo "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0" >"$MACHINE/proc/self/mounts"
+}
+
+# has_share WANTED: what was set for the container's cgroup, and nothing else
+has_share()
+{
+	is "shares" "$(cat "$MACHINE/shares" 2>/dev/null)" "${1:+system.slice/a.service $1}"
+}
+
+containers_have_a_share_by_annotation_or_class()
+{
+	container_machine
+	hook 0 '"kfd-gpreempt/share-weight": "300", "kfd-gpreempt/share-min": "20", "kfd-gpreempt/share-max": "5000/50000"' ''
+	has_share "300 20 5000/50000"
+	container_machine
+	hook 0 '"kfd-gpreempt/share-max": "30"' ''
+	has_share "100 0 6000/20000"
+	container_machine
+	hook 0 '"kfd-gpreempt/priority": "batch"' 'share batch = weight=50\nshare latency = min=80\nshare any = max=25 weight=70\n'
+	has_share "50 0 5000/20000"
+	container_machine
+	hook 0 '"kfd-gpreempt/share-weight": "40"' 'share normal = weight=50, min=10\n'
+	has_share "40 10 0/0"
+	container_machine
+	hook 0 '"kfd-gpreempt/priority": "batch"' 'share normal = weight=50\n'
+	has_share ""
+	is "messages" "$(cat "$err")" ""
+}
+
+# share_refused MESSAGE ANNOTATIONS CONFIG: the container does not start, and has none
+share_refused()
+{
+	hook 1 "$2" "$3"
+	is "message" "$(cat "$err")" "gpreempt-oci: $1"
+	has_share ""
+}
+
+containers_may_not_have_more_than_their_share()
+{
+	local which="annotation kfd-gpreempt/share-weight, -min or -max"
+
+	container_machine
+	share_refused "$which: weight=300 is more than the administrator allows, which is 100; no share is in force" '"kfd-gpreempt/share-weight": "300"' \
+		'share any = weight=100\n'
+	share_refused "$which: min=30 is more than the administrator allows, which is 0; no share is in force" '"kfd-gpreempt/share-min": "30"' \
+		'share any = min=0\n'
+	share_refused "$which: max=5000/16000 is more than the administrator allows, which is 6000/20000; no share is in force" \
+		'"kfd-gpreempt/share-max": "5000/16000"' 'share any = max=30\n'
+	share_refused "$which: max=none is more than the administrator allows, which is 6000/20000; no share is in force" \
+		'"kfd-gpreempt/share-max": "none"' 'share any = max=30\n'
+	share_refused "annotation kfd-gpreempt/share-weight: weight=0 is not in 1..10000" '"kfd-gpreempt/share-weight": "0"' ''
+	share_refused "annotation kfd-gpreempt/share-min: min=101 is not in 0..100 percent" '"kfd-gpreempt/share-min": "101"' ''
+	share_refused "annotation kfd-gpreempt/share-max: max=999/10000: a quota of 999 us is not in 1000..10000" '"kfd-gpreempt/share-max": "999/10000"' ''
+	share_refused "$conf:2: not share CLASS = weight=N min=PERCENT max=PERCENT: weight=10001 is not in 1..10000" '' '#\nshare any = weight=10001\n'
+	share_refused "$conf:1: not share CLASS = weight=N min=PERCENT max=PERCENT: 5 is neither weight=N nor min=PERCENT nor max=PERCENT" '' 'share any = 5\n'
+	share_refused "$conf:1: not share CLASS = weight=N min=PERCENT max=PERCENT" '' 'share any weight=5\n'
+	share_refused "$conf:1: not share CLASS = weight=N min=PERCENT max=PERCENT" '' 'share fast = weight=5\n'
+	hook 0 '"kfd-gpreempt/share-max": "7500/25000"' 'share any = max=30\n'
+	has_share "100 0 7500/25000"
+}
+
+# Who asks for nothing starts all the same, but where the administrator's share has no room.
+containers_that_ask_need_shares()
+{
+	local which="annotation kfd-gpreempt/share-weight, -min or -max" none="; no share is in force"
+
+	container_machine
+	touch "$MACHINE/sys/no-module"
+	hook 0 '' 'share any = weight=50\n'
+	is "message" "$(cat "$err")" "gpreempt-oci: share: there is no amdgpu with kfd_gpreempt$none"
+	share_refused "$which: there is no amdgpu with kfd_gpreempt$none" '"kfd-gpreempt/share-weight": "50"' ''
+	rm "$MACHINE/sys/no-module"
+	echo 25 >"$MACHINE/sys/share-errno"
+	hook 0 '' 'share any = weight=50\n'
+	share_refused "$which: the module knows of no shares$none" '"kfd-gpreempt/share-weight": "50"' ''
+	echo 28 >"$MACHINE/sys/share-errno"
+	share_refused "share: 127 groups have a share, and there is room for no more$none" '' 'share any = weight=50\n'
+	rm "$MACHINE/sys/share-errno"
+	: >"$MACHINE/proc/self/mounts"
+	hook 0 '' 'share any = weight=50\n'
+	share_refused "$which: shares are those of cgroups of version 2, which this machine has not$none" '"kfd-gpreempt/share-weight": "50"' ''
+}
+
+# step STATUS ARGUMENTS...: of step.c
+step()
+{
+	local wanted=$1
+
+	shift
+	container_machine
+	mkdir -p "$top/system.slice/slurmstepd.scope/job_5/step_0"
+	echo "0::/system.slice/slurmstepd.scope/job_5/step_0/user/task_0" >"$MACHINE/proc/4711/cgroup"
+	[ "$without" != module ] || touch "$MACHINE/sys/no-module"
+	status "$wanted" "$built/step" "$@"
+}
+
+# With what Slurm gives a plugin
+step_builds()
+{
+	local wrap
+
+	echo '#include <slurm/spank.h>' | gcc -E - >/dev/null 2>&1 || skip "libslurm-dev is not installed"
+	wrap=$(printf -- '-Wl,--wrap=%s ' $wrapped)
+	# shellcheck disable=SC2086 # words
+	gcc $sanitizers -I"$TOP/include/uapi" -I"$TOP/lib" -I"$TOP/integrations/common" -o "$built/step" "$built"/fakes/*.o "$TOP/tools/testing/integrations/step.c" \
+		"$TOP"/integrations/slurm/*.c "$TOP"/integrations/common/*.c "$TOP/lib/gpreempt.c" "$TOP/lib/parse.c" $wrap
+}
+
+# step_has_share WANTED
+step_has_share()
+{
+	is "shares" "$(cat "$MACHINE/shares" 2>/dev/null)" "${1:+system.slice/slurmstepd.scope/job_5/step_0 $1}"
+}
+
+steps_have_a_share_by_option_or_class()
+{
+	local word without=
+
+	step_builds
+	step 0 --gpu-share-weight=300 --gpu-share-min=20 --gpu-share-max=5000/50000
+	step_has_share "300 20 5000/50000"
+	step 0 --gpu-priority=batch all=-500..500 share:batch=weight=50 share:latency=min=80 share:any=max=25,weight=70
+	step_has_share "50 0 5000/20000"
+	step 0 share:batch=weight=50
+	step_has_share ""
+	is "messages" "$(cat "$err")" ""
+	step 3 --gpu-share-max=60 share:any=max=50
+	is "message" "$(cat "$err")" \
+		"gpreempt: --gpu-share-weight, -min or -max: max=12000/20000 is more than the administrator allows, which is 10000/20000; no share is in force"
+	step_has_share ""
+	step 1 --gpu-share-weight=much
+	is "message" "$(cat "$err")" "gpreempt: --gpu-share-weight: weight=much is not in 1..10000"
+	step 1 --gpu-share-min=200
+	is "message" "$(cat "$err")" "gpreempt: --gpu-share-min: min=200 is not in 0..100 percent"
+	for word in share:any share:fast=weight=5 share:=weight=5; do
+		step 2 "$word"
+		is "message" "$(cat "$err")" "gpreempt: plugstack.conf: $word: not share:CLASS=weight=N,min=PERCENT,max=PERCENT"
+	done
+	step 2 share:any=5
+	has "$err" "share:any=5: not share:CLASS=weight=N,min=PERCENT,max=PERCENT: 5 is neither weight=N nor min=PERCENT nor max=PERCENT"
+	without=module
+	step 0 share:any=max=50
+	is "messages" "$(cat "$err")" ""
+	step 2 --gpu-share-max=50
+	is "message" "$(cat "$err")" "gpreempt: --gpu-share-weight, -min or -max: this node has no amdgpu with kfd_gpreempt"
+}
+
+weights_that_do_not_count_are_told()
+{
+	local told="under the policy wfq the maxima of groups count, and weights and minima do not; gpreemptctl policy hpf -g"
+
+	machine
+	POLICY=wfq status 0 ctl share set --cgroup system.slice/a.service weight=300
+	is "messages" "$(cat "$err")" "gpreemptctl: gpu 1: $told 1
+gpreemptctl: gpu 2: $told 2"
+	POLICY=edf status 0 ctl share set --cgroup system.slice/a.service min=5
+	is "lines" "$(grep -c 'under the policy edf' "$err")" 2
+	POLICY=wfq status 0 ctl share set --cgroup system.slice/a.service max=30
+	is "messages" "$(cat "$err")" ""
+	status 0 ctl share set --cgroup system.slice/a.service weight=300 min=20
+	is "messages" "$(cat "$err")" ""
+}
+
+# stops WANTED: what was set for cgroups: lines "DIRECTORY always|never|node"
+stops()
+{
+	is "stops" "$(awk '$2 == 3 { split("node always never", word, " "); print $1, word[$3 + 1] }' "$MACHINE/params" 2>/dev/null)" "$1"
+}
+
+cgroups_follow_stops_by_command_or_configuration()
+{
+	local pid
+
+	machine
+	status 0 ctl set --cgroup system.slice/a.service follow_stop=always
+	stops "system.slice/a.service always"
+	rm "$MACHINE/params"
+	apply 0 <<-'END'
+		[stops]
+		cgroup system.slice/a.service = always
+		cgroup batch.slice=never
+	END
+	stops "system.slice/a.service always
+batch.slice never"
+	rm "$MACHINE/params"
+	"$built/ctl" apply --follow -i 0.05 "$conf" 2>"$err" &
+	pid=$!
+	becomes 2 eval 'grep -c . "$MACHINE/params" 2>/dev/null'
+	kill $pid
+	wait $pid
+	is "messages" "$(cat "$err")" ""
+	stops "system.slice/a.service always
+batch.slice never
+system.slice/a.service node
+batch.slice node"
+}
+
+containers_follow_stops_by_annotation_or_configuration()
+{
+	local which="annotation kfd-gpreempt/follow-stop" force="; what the GPU's node says is in force"
+
+	container_machine
+	hook 0 '"kfd-gpreempt/follow-stop": "always"' ''
+	stops "system.slice/a.service always"
+	container_machine
+	hook 0 '' 'follow_stop always\n'
+	stops "system.slice/a.service always"
+	container_machine
+	hook 0 '"kfd-gpreempt/follow-stop": "node"' 'follow_stop never\n'
+	stops "system.slice/a.service node"
+	container_machine
+	hook 0 '' 'follow_stop node\n'
+	stops ""
+	is "messages" "$(cat "$err")" ""
+	hook 1 '"kfd-gpreempt/follow-stop": "never"' ''
+	is "message" "$(cat "$err")" "gpreempt-oci: $which: never is not what the administrator allows, which is always or node$force"
+	hook 1 '"kfd-gpreempt/follow-stop": "node"' 'follow_stop always\n'
+	is "message" "$(cat "$err")" "gpreempt-oci: $which: node is not what the administrator allows, which is always$force"
+	hook 1 '"kfd-gpreempt/follow-stop": "1"' ''
+	is "message" "$(cat "$err")" "gpreempt-oci: $which: 1 is not always, never or node"
+	hook 1 '' '#\nfollow_stop 1\n'
+	is "message" "$(cat "$err")" "gpreempt-oci: $conf:2: not follow_stop always, follow_stop never or follow_stop node"
+	touch "$MACHINE/sys/no-module"
+	hook 0 '' 'follow_stop always\n'
+	is "message" "$(cat "$err")" "gpreempt-oci: follow_stop: there is no amdgpu with kfd_gpreempt$force"
+	hook 1 '"kfd-gpreempt/follow-stop": "always"' ''
+	rm "$MACHINE/sys/no-module"
+	: >"$MACHINE/proc/self/mounts"
+	hook 0 '' 'follow_stop always\n'
+	hook 1 '"kfd-gpreempt/follow-stop": "always"' ''
+	is "message" "$(cat "$err")" "gpreempt-oci: $which: this is set for cgroups of version 2, which this machine has not$force"
+	stops ""
+}
+
+steps_follow_stops_by_option_or_configuration()
+{
+	local of=system.slice/slurmstepd.scope/job_5/step_0 without=
+
+	step_builds
+	step 0 --gpu-follow-stop=always
+	stops "$of always"
+	step 0 follow_stop=always all=-500..500
+	stops "$of always"
+	step 0 --gpu-follow-stop=node follow_stop=never
+	stops "$of node"
+	is "messages" "$(cat "$err")" ""
+	step 3 --gpu-follow-stop=never
+	is "message" "$(cat "$err")" \
+		"gpreempt: --gpu-follow-stop: never is not what the administrator allows, which is always or node; what the GPU's node says is in force"
+	stops ""
+	step 1 --gpu-follow-stop=yes
+	is "message" "$(cat "$err")" "gpreempt: --gpu-follow-stop=yes: not always, never or node"
+	step 2 follow_stop=yes
+	is "message" "$(cat "$err")" "gpreempt: plugstack.conf: follow_stop=yes: not follow_stop=always, follow_stop=never or follow_stop=node"
+	without=module
+	step 0 follow_stop=always
+	is "messages" "$(cat "$err")" ""
+	step 2 --gpu-follow-stop=always
+	is "message" "$(cat "$err")" "gpreempt: --gpu-follow-stop: this node has no amdgpu with kfd_gpreempt"
+}
+
+plan 9
+must "builds without warnings" builds_without_warnings
+for t in containers_have_a_share_by_annotation_or_class containers_may_not_have_more_than_their_share \
+	containers_that_ask_need_shares steps_have_a_share_by_option_or_class weights_that_do_not_count_are_told \
+	cgroups_follow_stops_by_command_or_configuration containers_follow_stops_by_annotation_or_configuration \
+	steps_follow_stops_by_option_or_configuration; do
+	tap $t $t
+done
+finish
