@@ -425,7 +425,8 @@ TEST(a_user_with_many_jobs_forgets_its_own, "a user who makes ever new jobs push
 	CHECK_EQ(rest_of(GPREEMPT_USAGE_JOB, 1000), 0);
 	CHECK_EQ(remembered_below(GPREEMPT_USAGE_JOB, 0, ~0ULL), OF_USER + 1);
 	call_as(0);
-	check_sums_within(50);
+	/* Three seconds are a small sample. */
+	check_sums_within(120);
 }
 
 TEST(a_user_with_many_cgroups_forgets_its_own, "a user whose programs come in ever new cgroups pushes out its own oldest ones alone, and all cgroups together are the node")
