@@ -404,6 +404,7 @@ static int monitor_carry_out(struct gpreempt_node *gn)
 	if (!outcome.error)
 		gpreempt_policy_overhead(&gn->policy, outcome.elapsed_ns, outcome.preempted,
 					 ktime_get_ns());
+	gpreempt_account_passed(&gn->policy, outcome.elapsed_ns, ktime_get_ns());
 	/*
 	 * Otherwise the next look finds it so. One that is switched off while paused must not look:
 	 * the driver's side is down.
@@ -898,12 +899,16 @@ static u64 monitor_wait_for_doorbells(struct gpreempt_node *gn,
 /* For how long may it sleep for the account? @told: a doorbell tells of all work that comes. */
 static u64 monitor_account_nap(struct gpreempt_node *gn, bool told)
 {
+	u64 nap_ns;
+
 	if (!gn->tun.account)
 		return U64_MAX;
 	/* Counters that have shown no wave yet are asked without telling decisions. */
 	if (gn->policy.account.nr_open && !gn->policy.account.tells)
 		gpreempt_waves_see(gn);
-	return gpreempt_account_nap(&gn->policy, told, ktime_get_ns());
+	nap_ns = gpreempt_account_nap(&gn->policy, told, ktime_get_ns());
+	/* Awake before it, a program that sees the monitor run would know that a look comes. */
+	return nap_ns == U64_MAX ? nap_ns : nap_ns + MAX_SLACK_NS;
 }
 
 /* How long may the monitor sleep after this decision, which has been carried out? */

@@ -16,6 +16,7 @@
 #include <linux/ktime.h>
 #include <linux/pid.h>
 #include <linux/pid_namespace.h>
+#include <linux/random.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
@@ -597,6 +598,7 @@ found:
 void gpreempt_usage_init_node(struct gpreempt_node *gn)
 {
 	INIT_LIST_HEAD(&gn->usage.entries);
+	gn->policy.account.random = get_random_u32;
 }
 
 /**

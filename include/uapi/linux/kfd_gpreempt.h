@@ -365,7 +365,7 @@ struct gpreempt_target {
 
 /**
  * struct gpreempt_queue_usage - what a queue has used so far, or several have together. Since version 8
- * @busy_ns: time with work and the device. It lags behind by 150 ms at most
+ * @busy_ns: time with work and the device. It lags behind by one look, 50 ms on average at most
  * @waiting_ns: time with work and without the device, or without any wave there
  * @preempted_ns: time that the scheduler kept it off the device, with work or without
  * @wave_us: waves in flight times microseconds

@@ -61,6 +61,15 @@ u64 ktime_get_ns(void)
 	return shim_free_running ? real_ns() : READ_ONCE(now_ns);
 }
 
+u32 get_random_u32(void)
+{
+	static u64 state;
+	u64 x = __atomic_add_fetch(&state, 0x9e3779b97f4a7c15ULL, __ATOMIC_RELAXED);
+
+	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+	return ((x ^ (x >> 27)) * 0x94d049bb133111ebULL) >> 32;
+}
+
 static bool may_run(struct task_struct *task)
 {
 	long state = READ_ONCE(task->state);

@@ -138,6 +138,8 @@ extern u64 shim_slack_ns;
 /* The program's memory may not be written. */
 extern bool shim_read_only;
 u64 ktime_get_ns(void);
+/* The same numbers in each test */
+u32 get_random_u32(void);
 static inline ktime_t ns_to_ktime(u64 ns) { return ns; }
 /* A jiffy is a millisecond. */
 #define jiffies		((unsigned long)(ktime_get_ns() / NSEC_PER_MSEC))
