@@ -132,7 +132,7 @@ static struct pid *fdinfo_program(const struct file *filp)
 void kfd_gpreempt_show_fdinfo(struct seq_file *m, struct file *filp)
 {
 	struct fdinfo info = { .m = m, .pid = fdinfo_program(filp) };
-	pid_t pid = info.pid ? pid_nr_ns(info.pid, task_active_pid_ns(current)) : 0;
+	pid_t pid = pid_nr_ns(info.pid, task_active_pid_ns(current));
 
 	if (pid)
 		fdinfo_show(&info, pid);

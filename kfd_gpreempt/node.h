@@ -62,6 +62,11 @@ struct gpreempt_process {
 	struct list_head link;
 	/** @gn: the node */
 	struct gpreempt_node *gn;
+	/**
+	 * @pid: its struct pid, referenced: keeps its pid namespaces; NULL: it had been reaped when
+	 * its first queue was adopted
+	 */
+	struct pid *pid;
 	/** @p: the process; valid as long as one of its queues is registered */
 	struct kfd_process *p;
 	/** @pdd: its side on the node; same lifetime */
