@@ -430,14 +430,14 @@ static int chardev_do_usage(struct client *client, void *argument)
 	if (match.gpu_id && !gpreempt_node_find(chardev_is_node, &match.gpu_id))
 		return -ENODEV;
 	/* A length is no reason to allocate: no more than there are. */
-	gpreempt_node_find_locked(gpreempt_usage_list_node, &list);
+	gpreempt_node_find(gpreempt_usage_list_node, &list);
 	list.max = min(cmd->nr_entries, list.nr);
 	if (list.max) {
 		list.entries = kvcalloc(list.max, sizeof(*list.entries), GFP_KERNEL);
 		if (!list.entries)
 			return -ENOMEM;
 		list.nr = 0;
-		gpreempt_node_find_locked(gpreempt_usage_list_node, &list);
+		gpreempt_node_find(gpreempt_usage_list_node, &list);
 		if (copy_to_user(u64_to_user_ptr(cmd->entries), list.entries,
 				 min(list.nr, list.max) * sizeof(*list.entries)))
 			r = -EFAULT;

@@ -68,6 +68,24 @@ struct gpreempt_usage_entry {
 	struct gpreempt_queue_usage now;
 };
 
+/*
+ * Readers of what was used take gpreempt_lock for a node at a time, and one after the other: a new
+ * queue waits for one of them at most, however many there are. Taken before gpreempt_lock.
+ */
+static DEFINE_MUTEX(usage_readers);
+
+static void usage_read_lock(void)
+{
+	mutex_lock(&usage_readers);
+	mutex_lock(&gpreempt_lock);
+}
+
+static void usage_read_unlock(void)
+{
+	mutex_unlock(&gpreempt_lock);
+	mutex_unlock(&usage_readers);
+}
+
 static void usage_add(struct gpreempt_queue_usage *sum, const struct gpreempt_queue_usage *usage)
 {
 	sum->busy_ns += usage->busy_ns;
@@ -565,9 +583,9 @@ static void usage_sum_up(struct gpreempt_node *gn, struct gpreempt_queue_usage *
  */
 u64 gpreempt_usage_of_node(struct gpreempt_node *gn, struct gpreempt_queue_usage *usage)
 {
-	mutex_lock(&gpreempt_lock);
+	usage_read_lock();
 	usage_sum_up(gn, usage);
-	mutex_unlock(&gpreempt_lock);
+	usage_read_unlock();
 	return gpreempt_policy_read(gn->policy.account.used_ns);
 }
 
@@ -576,7 +594,7 @@ u64 gpreempt_usage_of_node(struct gpreempt_node *gn, struct gpreempt_queue_usage
  * @gn: the node
  * @arg: struct gpreempt_usage_list
  *
- * Context: gpreempt_lock held.
+ * Context: gpreempt_lock not held; may sleep.
  *
  * Return: 0
  */
@@ -587,9 +605,9 @@ int gpreempt_usage_list_node(struct gpreempt_node *gn, void *arg)
 	struct gpreempt_usage_entry *e;
 	struct gpreempt_usage_info *info;
 
-	lockdep_assert_held(&gpreempt_lock);
 	if (list->match->gpu_id && list->match->gpu_id != gn->node->id)
 		return 0;
+	usage_read_lock();
 	usage_sum_up(gn, &node);
 	if (list->match->viewer.sees_all && list->kinds & 1U << GPREEMPT_USAGE_NODE) {
 		info = usage_next(list, gn, GPREEMPT_USAGE_NODE, &node);
@@ -600,7 +618,23 @@ int gpreempt_usage_list_node(struct gpreempt_node *gn, void *arg)
 	}
 	list_for_each_entry(e, &gn->usage.entries, link)
 		usage_tell(list, gn, e);
+	usage_read_unlock();
 	return 0;
+}
+
+static void usage_of_entry(const struct gpreempt_node *gn, const struct gpreempt_usage_entry *e,
+			   struct gpreempt_queue_usage *usage)
+{
+	struct gpreempt_queue_usage now;
+	struct gpreempt_queue *gq;
+
+	*usage = e->ended;
+	list_for_each_entry(gq, &gn->queues.list, link) {
+		if (gq->process->usage.of[GPREEMPT_SUM_PROCESS] != e)
+			continue;
+		gpreempt_usage_of(gq, &now);
+		usage_add(usage, &now);
+	}
 }
 
 /**
@@ -609,7 +643,7 @@ int gpreempt_usage_list_node(struct gpreempt_node *gn, void *arg)
  * @pid: the program
  * @usage: receives it
  *
- * Context: gpreempt_lock held.
+ * Context: gpreempt_lock not held; may sleep.
  *
  * Return: false: it has made no queue there
  */
@@ -617,24 +651,18 @@ bool gpreempt_usage_of_program(struct gpreempt_node *gn, const struct pid *pid,
 			       struct gpreempt_queue_usage *usage)
 {
 	struct gpreempt_usage_entry *e;
-	struct gpreempt_queue *gq;
+	bool found = false;
 
-	lockdep_assert_held(&gpreempt_lock);
-	list_for_each_entry(e, &gn->usage.entries, link)
-		if (e->pid && e->pid == pid)
-			goto found;
-	return false;
-found:
-	*usage = e->ended;
-	list_for_each_entry(gq, &gn->queues.list, link) {
-		struct gpreempt_queue_usage now;
-
-		if (gq->process->usage.of[GPREEMPT_SUM_PROCESS] != e)
-			continue;
-		gpreempt_usage_of(gq, &now);
-		usage_add(usage, &now);
+	usage_read_lock();
+	list_for_each_entry(e, &gn->usage.entries, link) {
+		found = e->pid && e->pid == pid;
+		if (found)
+			break;
 	}
-	return true;
+	if (found)
+		usage_of_entry(gn, e, usage);
+	usage_read_unlock();
+	return found;
 }
 
 /**

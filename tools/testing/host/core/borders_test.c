@@ -193,6 +193,42 @@ TEST(listeners_of_a_user_namespace_are_one_users, "the ids of a user namespace l
 		CHECK_EQ(shim_miscdevice->fops->release(NULL, &files[i]), 0);
 }
 
+/* ---- what asking costs others ---- */
+
+static u64 looked_up_before, most_looked_up;
+
+/* With this lock each new queue is taken in. */
+static void count_looked_up(const struct mutex *lock)
+{
+	u64 looked_up = shim_pids_looked_up - looked_up_before;
+
+	most_looked_up = looked_up > most_looked_up ? looked_up : most_looked_up;
+	if (lock == &gpreempt_lock)
+		looked_up_before = shim_pids_looked_up;
+}
+
+TEST(usage_is_looked_up_node_by_node, "who asks what was used, or reads fdinfo, has the lock that each new queue takes for one node at a time")
+{
+	static char text[SHIM_TEXT_BYTES];
+	struct seq_file m = { .text = text };
+	u32 i;
+
+	world_make(true, 1, 3);
+	set("gpreempt_enable", "1");
+	low = add_queue(0);
+	for (i = 0; i < 3; i++)
+		add_queue_to(process_of(low), i, NORMAL);
+	open_own_file();
+	looked_up_before = shim_pids_looked_up;
+	most_looked_up = 0;
+	shim_at_lock = count_looked_up;
+	CHECK_EQ(nr_used(GPREEMPT_USAGE_PROCESS), 3);
+	shim_at_lock = NULL;
+	CHECK_EQ(most_looked_up, 1);
+	kfd_gpreempt_show_fdinfo(&m, &process_of(low)->kfd);
+	CHECK(strstr(text, "gpreempt-busy-1002"));
+}
+
 /* ---- the table of Documentation/security.rst ---- */
 
 /* Rows: who it is. The process that it is about is uid 0's in the first container, without rights. */
