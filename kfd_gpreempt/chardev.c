@@ -80,11 +80,11 @@ static int chardev_list_node(struct gpreempt_node *gn, void *arg)
 		return 0;
 	info = &list->nodes[list->nr - 1];
 	info->gpu_id = gn->node->id;
-	info->state = gpreempt_node_state_for(gn, list->match.sees_all);
+	info->state = gpreempt_node_state_for(gn, list->match.viewer.sees_all);
 	idx = srcu_read_lock(&gn->queues.srcu);
 	list_for_each_entry_srcu(gq, &gn->queues.list, link,
 				 srcu_read_lock_held(&gn->queues.srcu)) {
-		if (!list->match.sees_all && !gpreempt_target_has(&list->match, gq))
+		if (!list->match.viewer.sees_all && !gpreempt_target_has(&list->match, gq))
 			continue;
 		info->nr_queues++;
 		info->nr_preempted += gpreempt_policy_read(gq->policy.preempted);
@@ -94,7 +94,7 @@ static int chardev_list_node(struct gpreempt_node *gn, void *arg)
 		strscpy(info->backend, gn->backend->name, sizeof(info->backend));
 	strscpy(info->policy, gpreempt_tunables_policy(gn)->name, sizeof(info->policy));
 	/* They tell when others work. */
-	if (!list->match.sees_all)
+	if (!list->match.viewer.sees_all)
 		return 0;
 	info->preemptions = atomic64_read(&gn->stats.preemptions);
 	info->resumes = atomic64_read(&gn->stats.resumes);
@@ -164,7 +164,7 @@ static void chardev_describe(const struct gpreempt_queue *gq,
 {
 	const struct gpreempt_policy_queue *pq = &gq->policy;
 
-	info->pid = task_tgid_nr_ns(gq->process->p->lead_thread, match->viewer_ns);
+	info->pid = task_tgid_nr_ns(gq->process->p->lead_thread, match->viewer.ns);
 	info->gpu_id = gq->gn->node->id;
 	info->queue_id = gq->q->properties.queue_id;
 	info->context = gq->process->context;
@@ -286,9 +286,7 @@ static void chardev_describe_leader(struct queue_list *list, const struct gpreem
 	const struct gpreempt_queue *leader;
 	struct gpreempt_target_match match = {
 		.scope = GPREEMPT_SCOPE_ALL,
-		.viewer_ns = list->match->viewer_ns,
-		.viewer_uid = list->match->viewer_uid,
-		.sees_all = list->match->sees_all,
+		.viewer = list->match->viewer,
 	};
 
 	if (info->verdict == GPREEMPT_VERDICT_OWN_PROCESS) {
@@ -303,7 +301,7 @@ static void chardev_describe_leader(struct queue_list *list, const struct gpreem
 	leader = chardev_leader_of(list, gq->gn);
 	if (!leader || leader == gq || !gpreempt_target_has(&match, leader))
 		return;
-	info->to_pid = task_tgid_nr_ns(leader->process->p->lead_thread, match.viewer_ns);
+	info->to_pid = task_tgid_nr_ns(leader->process->p->lead_thread, match.viewer.ns);
 	info->to_queue_id = leader->q->properties.queue_id;
 	info->to_context = leader->process->context;
 	info->to_pending = min_t(u64, gpreempt_node_pending(leader), U32_MAX);
@@ -432,14 +430,14 @@ static int chardev_do_usage(struct client *client, void *argument)
 	if (match.gpu_id && !gpreempt_node_find(chardev_is_node, &match.gpu_id))
 		return -ENODEV;
 	/* A length is no reason to allocate: no more than there are. */
-	gpreempt_node_find_locked(gpreempt_usage_list_node, &list);
+	gpreempt_node_find(gpreempt_usage_list_node, &list);
 	list.max = min(cmd->nr_entries, list.nr);
 	if (list.max) {
 		list.entries = kvcalloc(list.max, sizeof(*list.entries), GFP_KERNEL);
 		if (!list.entries)
 			return -ENOMEM;
 		list.nr = 0;
-		gpreempt_node_find_locked(gpreempt_usage_list_node, &list);
+		gpreempt_node_find(gpreempt_usage_list_node, &list);
 		if (copy_to_user(u64_to_user_ptr(cmd->entries), list.entries,
 				 min(list.nr, list.max) * sizeof(*list.entries)))
 			r = -EFAULT;
@@ -529,12 +527,6 @@ static int chardev_change_queue(struct gpreempt_queue *gq, void *arg)
 	return gpreempt_priority_change_queue(gq, chardev_change_setting, qc->change);
 }
 
-/* The administrator's jobs have ids of their own: one that means one of them is told so. */
-static bool chardev_may_name(const struct gpreempt_membership *job)
-{
-	return job->privileged || !job->id || !gpreempt_job_is_privileged(job->id);
-}
-
 static int chardev_change_target(const struct gpreempt_target *target,
 				 struct setting_change *change)
 {
@@ -543,8 +535,6 @@ static int chardev_change_target(const struct gpreempt_target *target,
 	int r;
 
 	r = gpreempt_target_resolve(target, &match);
-	if (!r && change->job && !chardev_may_name(change->job))
-		r = -EPERM;
 	if (r)
 		goto out;
 	switch (match.scope) {
@@ -560,7 +550,7 @@ static int chardev_change_target(const struct gpreempt_target *target,
 								    chardev_change_setting, change);
 		break;
 	case GPREEMPT_SCOPE_CGROUP:
-		if (!match.sees_all)
+		if (!match.viewer.sees_all)
 			r = -EPERM;
 		else
 			r = gpreempt_priority_change_cgroup(match.cgroup_id, chardev_change_setting,
@@ -644,7 +634,6 @@ static int chardev_do_set_job(struct client *client, void *argument)
 	struct gpreempt_set_job *cmd = argument;
 	struct gpreempt_membership job = {
 		.id = cmd->job,
-		.owner = current_euid(),
 		/*
 		 * Processes of all users can be in such a job, so it takes more than CAP_SYS_NICE.
 		 */
@@ -664,6 +653,10 @@ static int chardev_do_set_job(struct client *client, void *argument)
 		return -EINVAL;
 	if (job.inherit && cmd->target.scope != GPREEMPT_SCOPE_PROCESS)
 		return -EINVAL;
+	if (!job.privileged) {
+		job.ns = task_active_pid_ns(current);
+		job.owner = current_euid();
+	}
 	r = chardev_change_target(&cmd->target, &change);
 	if (!r)
 		gpreempt_job_update_all();
@@ -1034,18 +1027,22 @@ bool kfd_gpreempt_owns_ioctl(unsigned int cmd)
 static struct gpreempt_listener *chardev_listener_of(struct file *file)
 {
 	struct client *client = file->private_data;
+	/*
+	 * The opener's rights: the reader may be a program with more rights that was handed the
+	 * file as its input.
+	 */
+	const struct gpreempt_viewer opener = {
+		.ns = client->ns,
+		.uid = file->f_cred->euid,
+		.sees_all = file_ns_capable(file, &init_user_ns, CAP_SYS_ADMIN),
+	};
 	struct gpreempt_listener *listener;
 
 	mutex_lock(&client->lock);
 	listener = client->listener;
 	if (!listener) {
-		/*
-		 * The opener's rights: the reader may be a program with more rights that was handed
-		 * the file as its input.
-		 */
-		listener = gpreempt_listener_create(client->ns, file->f_cred->euid,
-						    file_ns_capable(file, &init_user_ns,
-								    CAP_SYS_ADMIN));
+		listener = gpreempt_listener_create(&opener,
+						    gpreempt_target_user_of_cred(file->f_cred));
 		if (!IS_ERR(listener))
 			client->listener = listener;
 	}

@@ -195,7 +195,8 @@ static int hold_one(struct gpreempt_queue *gq, void *arg)
 		return -EOPNOTSUPP;
 	hold = hold_find_locked(request->holder, gq);
 	if (!hold) {
-		if (!request->match->sees_all && gpreempt_compat_count(&gq->hold.list) >= MAX_HOLDS)
+		if (!request->match->viewer.sees_all &&
+		    gpreempt_compat_count(&gq->hold.list) >= MAX_HOLDS)
 			return -EUSERS;
 		hold = kzalloc(sizeof(*hold), GFP_KERNEL_ACCOUNT);
 		if (!hold)
@@ -206,7 +207,7 @@ static int hold_one(struct gpreempt_queue *gq, void *arg)
 		list_add_tail(&hold->of_queue, &gq->hold.list);
 	}
 	hold->unbounded |= request->unbounded;
-	hold->privileged |= request->match->sees_all;
+	hold->privileged |= request->match->viewer.sees_all;
 	hold_count_locked(gq);
 	return 0;
 }
@@ -353,7 +354,7 @@ static int hold_unhold_one(struct gpreempt_queue *gq, void *arg)
 	list_for_each_entry_safe(hold, next, &gq->hold.list, of_queue) {
 		if (request->holder && hold->holder != request->holder)
 			continue;
-		if (!request->holder && hold->privileged && !request->match->sees_all) {
+		if (!request->holder && hold->privileged && !request->match->viewer.sees_all) {
 			request->denied = true;
 			continue;
 		}

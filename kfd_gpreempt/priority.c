@@ -402,12 +402,16 @@ static void priority_get_cgroup_job(struct task_struct *leader, struct gpreempt_
 
 /*
  * One of a higher rank counts, unless the privileged set the other one. What a user set holds for
- * this user's processes alone: a program with more rights that it starts is in no job of its.
+ * processes alone that it sees: a program with more rights that it starts is in no job of its.
  */
 static void priority_join(struct gpreempt_membership *job, const struct gpreempt_membership *with,
-			  kuid_t owner)
+			  struct task_struct *leader)
 {
-	if (!with->id || (!with->privileged && (job->privileged || !uid_eq(with->owner, owner))))
+	const struct gpreempt_viewer owner = { .ns = with->ns, .uid = with->owner };
+
+	if (!with->id ||
+	    (!with->privileged &&
+	     (job->privileged || !gpreempt_viewer_sees_process(&owner, leader))))
 		return;
 	*job = *with;
 }
@@ -416,7 +420,7 @@ static void priority_join(struct gpreempt_membership *job, const struct gpreempt
  * gpreempt_priority_membership() - which job a process is in: by its own setting, by what it
  * inherits, or by its cgroup
  * @process: the process
- * @job: receives it; with id 0: none
+ * @job: receives it; with id 0: none. @process keeps the namespace of its owner
  *
  * Context: any that may be a reader of RCU.
  *
@@ -427,23 +431,22 @@ bool gpreempt_priority_membership(const struct gpreempt_process *process,
 {
 	struct task_struct *leader = process->p->lead_thread;
 	struct gpreempt_membership cgroup = { 0 };
-	struct entry *e = NULL;
+	struct entry *e;
 	struct pid *pid;
-	kuid_t owner;
 
 	memset(job, 0, sizeof(*job));
 	rcu_read_lock();
-	owner = task_cred_xxx(leader, euid);
 	pid = task_tgid(leader);
-	spin_lock(&settings_spinlock);
-	priority_get_cgroup_job(leader, &cgroup);
-	priority_join(job, &cgroup, owner);
-	priority_join(job, &process->priority.inherited.job, owner);
-	if (pid)
+	if (pid) {
+		spin_lock(&settings_spinlock);
+		priority_get_cgroup_job(leader, &cgroup);
+		priority_join(job, &cgroup, leader);
+		priority_join(job, &process->priority.inherited.job, leader);
 		e = priority_find(pid, 0);
-	if (e)
-		priority_join(job, &e->setting.job, owner);
-	spin_unlock(&settings_spinlock);
+		if (e)
+			priority_join(job, &e->setting.job, leader);
+		spin_unlock(&settings_spinlock);
+	}
 	rcu_read_unlock();
 	return pid;
 }

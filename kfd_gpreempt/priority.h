@@ -5,8 +5,8 @@
 
 #include <linux/spinlock.h>
 #include <linux/types.h>
-#include <linux/uidgid.h>
 #include "uapi/linux/kfd_gpreempt.h"
+#include "viewer.h"
 
 struct gpreempt_node;
 struct gpreempt_queue;
@@ -18,13 +18,16 @@ struct gpreempt_policy_queue;
 /**
  * struct gpreempt_membership - a job, and who has put a process or a cgroup into it
  * @id: of the job; 0: none
- * @owner: who did: without @privileged it holds for this user's processes alone
+ * @ns: the pid namespace of the process that did: it holds for those alone that this one may see.
+ *	They are there or below, so they keep it. NULL with @privileged: it holds for all
+ * @owner: the user that did; 0 with @privileged
  * @privileged: with CAP_SYS_ADMIN
  * @inherit: processes below it are in the job as well; of a process
  * @stay: when it is off one node, its queues stay on the others
  */
 struct gpreempt_membership {
 	u64 id;
+	struct pid_namespace *ns;
 	kuid_t owner;
 	bool privileged;
 	bool inherit;
@@ -73,6 +76,13 @@ struct gpreempt_overrides {
  */
 #define GPREEMPT_DERIVED_HINT	1U
 #define GPREEMPT_DERIVED_MQD	2U
+
+/* The same id of two owners is two jobs: knowing an id is no way into a job. */
+static inline bool gpreempt_membership_is(const struct gpreempt_membership *a,
+					  const struct gpreempt_membership *b)
+{
+	return a->id == b->id && a->ns == b->ns && uid_eq(a->owner, b->owner);
+}
 
 typedef int (*gpreempt_setting_fn)(struct gpreempt_setting *setting, void *arg);
 

@@ -629,12 +629,12 @@ struct gpreempt_hint {
  * The setting of the process counts, then what it inherits, then that of the nearest cgroup, but none gets
  * around what a caller with CAP_SYS_ADMIN set at a lower rank.
  *
- * A job belongs to who sets it. Ids are the user's own: the same id of two users is two jobs. Those of callers
- * with CAP_SYS_ADMIN are another set of ids, and processes of any user may be in them. What a user sets holds
- * for processes of this user alone, also where it is inherited.
+ * A job belongs to who sets it: a user in a pid namespace. The same id of two owners is two jobs. Those of
+ * callers with CAP_SYS_ADMIN are another set of ids, and processes of any user may be in them. What another
+ * caller sets holds for those processes alone that it may name, also where it is inherited.
  *
  * Errors: those of the target; EINVAL (0 without GPREEMPT_JOB_CLEAR, or anything else with it); EPERM, without
- * CAP_SYS_ADMIN (a job of this id was set with it; a change of what was set with it; of a cgroup); ENOMEM.
+ * CAP_SYS_ADMIN (a change of what was set with it; of a cgroup); ENOMEM.
  */
 struct gpreempt_set_job {
 	struct gpreempt_target target;

@@ -4,7 +4,7 @@
 
 #define JOB	4711
 
-static const struct cred own_cred;
+static const struct cred own_cred = { .user_ns = &init_user_ns };
 static struct file file;
 
 static void close_own_file(void)
@@ -320,7 +320,7 @@ static struct sim_process *visitor;
 static void visit(u32 uid, u64 id)
 {
 	struct cgroup cgroup = { .id = id };
-	struct gpreempt_process process = { .gn = node_of(0), .p = &visitor->p };
+	struct gpreempt_process process = { .gn = node_of(0), .pid = &visitor->pid, .p = &visitor->p };
 
 	visitor->task.euid.val = uid;
 	visitor->task.cgroup = &cgroup;
@@ -484,6 +484,30 @@ TEST(ids_of_a_user_namespace_are_one_user, "programs in user namespaces count fo
 		visit(100000 + i, 5000 + i);
 	CHECK_EQ(remembered_below(GPREEMPT_USAGE_CGROUP, 3, 4), 1);
 	CHECK_EQ(remembered_below(GPREEMPT_USAGE_CGROUP, 5000, ~0ULL), OF_USER);
+}
+
+TEST(containers_of_a_user_push_out_their_own, "a container with many cgroups pushes out its own oldest ones alone, however many pid namespaces it makes, and none of another container of its user")
+{
+	struct pid_namespace quiet = { .parent = &init_pid_ns }, loud = { .parent = &init_pid_ns }, inner[OF_USER];
+	u32 i;
+
+	world_accounts(true);
+	work_and_end(1000);
+	visitor->task.ns = &quiet;
+	for (i = 0; i < 10; i++)
+		visit(0, 100 + i);
+	visitor->task.ns = &loud;
+	for (i = 0; i < OF_USER; i++)
+		visit(0, 5000 + i);
+	for (i = 0; i < OF_USER; i++) {
+		inner[i] = (struct pid_namespace){ .parent = &loud };
+		visitor->task.ns = &inner[i];
+		visit(0, 9000 + i);
+	}
+	visitor->task.ns = NULL;
+	CHECK_EQ(remembered_below(GPREEMPT_USAGE_CGROUP, 100, 110), 10);
+	CHECK_EQ(remembered_below(GPREEMPT_USAGE_CGROUP, 5000, ~0ULL), OF_USER - 10);
+	CHECK_EQ(remembered_below(GPREEMPT_USAGE_CGROUP, 3, 4), 1);
 }
 
 TEST(rests_of_many_users_become_one, "the rests of very many users become one, of no user, and the cgroups together are the node still")

@@ -67,7 +67,7 @@ static struct gpreempt_holder holder;
 
 static struct gpreempt_target_match match_of(struct sim_queue *sq)
 {
-	return (struct gpreempt_target_match){ .scope = GPREEMPT_SCOPE_PROCESS, .pid = &process_of(sq)->pid, .sees_all = true };
+	return (struct gpreempt_target_match){ .scope = GPREEMPT_SCOPE_PROCESS, .pid = &process_of(sq)->pid, .viewer.sees_all = true };
 }
 
 static void begin_hold(struct sim_queue *sq)
@@ -654,7 +654,7 @@ TEST(adoption_pins_no_page_of_another_program, "a queue is adopted with the page
 TEST(listeners_cost_a_pass_nothing, "however many listen, a pass tells an event once, and does not look who hears it; all of them hear it, in order")
 {
 	static struct file files[64];
-	static const struct cred cred;
+	static const struct cred cred = { .user_ns = &init_user_ns };
 	struct gpreempt_event events[8];
 	u64 last_ns;
 	ssize_t got;
@@ -695,7 +695,7 @@ static int sleeps_over_it(void *unused)
 
 TEST(events_that_nobody_hands_on_are_counted, "of more events than are kept until they are handed on the newest are lost, and every listener is told how many")
 {
-	static const struct cred cred;
+	static const struct cred cred = { .user_ns = &init_user_ns };
 	static struct gpreempt_event events[1100];
 	struct file reader = { .f_flags = O_NONBLOCK, .f_cred = &cred, .opener_is_admin = true };
 	ssize_t got;

@@ -133,7 +133,7 @@ TEST(words_name_the_policies, "each policy has a word in the table of tunables, 
 
 /* ---- commands ---- */
 
-static const struct cred own_cred;
+static const struct cred own_cred = { .user_ns = &init_user_ns };
 static struct file file, other;
 
 static void open_file(struct file *f)
@@ -423,7 +423,7 @@ TEST(priorities_from_outside, "a queue's setting outranks its process's, that on
 	CHECK_EQ(priority_of(low), -3);
 	/* What belongs to those who are gone is dropped. */
 	CHECK_EQ(set_priority(process_target(high), 1, 0), 0);
-	CHECK_EQ(process_of(high)->pid.references, 3);
+	CHECK_EQ(process_of(high)->pid.references, 4);
 	kill_process(process_of(high));
 	/* What it used is forgotten when another program comes. */
 	add_queue(0);
@@ -1005,7 +1005,7 @@ TEST(events, "who listens hears what happens to what he may see; who is slow is 
 
 TEST(listeners_are_limited, "a user without rights hears of his own processes, and cannot make listeners without end")
 {
-	static const struct cred stranger = { .euid = { 5 } };
+	static const struct cred stranger = { .euid = { 5 }, .user_ns = &init_user_ns };
 	struct gpreempt_event got[8];
 	struct file files[66];
 	ssize_t n;
@@ -1822,7 +1822,7 @@ TEST(readers_wait, "whoever reads and does not want to be told that there is not
 
 TEST(listeners_of_others, "each user has his own number of listeners, those who see all are not counted, and who has gone neither")
 {
-	static const struct cred stranger = { .euid = { 5 } }, neighbour = { .euid = { 6 } };
+	static const struct cred stranger = { .euid = { 5 }, .user_ns = &init_user_ns }, neighbour = { .euid = { 6 }, .user_ns = &init_user_ns };
 	static struct file files[80], theirs[64];
 	u32 i;
 

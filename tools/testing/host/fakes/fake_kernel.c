@@ -427,18 +427,33 @@ u64 shim_ancestors_looked_at;
 const struct task_struct *shim_watched;
 u64 shim_named_by_watched;
 
+/* That of its task, also when that has been reaped. */
+struct pid_namespace *ns_of_pid(struct pid *pid)
+{
+	return !pid ? NULL : pid->ns ?: pid->task && pid->task->ns ? pid->task->ns : &init_pid_ns;
+}
+
+static bool is_within(const struct pid_namespace *ns, const struct pid_namespace *viewer)
+{
+	while (ns && ns != viewer)
+		ns = ns->parent;
+	return ns;
+}
+
 pid_t pid_nr_ns(const struct pid *pid, const struct pid_namespace *ns)
 {
 	if (shim_watched && current == shim_watched)
 		shim_named_by_watched++;
-	return pid && !ns->empty ? pid->nr : 0;
+	return pid && is_within(ns_of_pid((struct pid *)pid), ns) ? pid->nr : 0;
 }
 
 struct pid *find_vpid(int nr)
 {
 	extern struct pid *shim_find_pid(int nr);
 
-	return shim_find_pid(nr);
+	struct pid *pid = shim_find_pid(nr);
+
+	return pid_nr_ns(pid, task_active_pid_ns(current)) ? pid : NULL;
 }
 
 /* ---- locks ---- */

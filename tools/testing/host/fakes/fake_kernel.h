@@ -171,8 +171,6 @@ struct pid_namespace {
 	struct pid_namespace *parent;
 	struct task_struct *child_reaper;
 	int references;
-	/* No process of the world is in it. */
-	bool empty;
 };
 
 struct task_struct;
@@ -180,6 +178,8 @@ struct pid {
 	int nr;
 	struct task_struct *task;
 	int references;
+	/* NULL: its task's */
+	struct pid_namespace *ns;
 };
 
 typedef struct { u32 val; } kuid_t;
@@ -335,6 +335,7 @@ static inline struct task_struct *pid_task(struct pid *pid, int type)
 	return pid ? pid->task : NULL;
 }
 static inline struct pid *task_tgid(const struct task_struct *task) { return task->group_leader->tgid; }
+struct pid_namespace *ns_of_pid(struct pid *pid);
 struct pid *find_vpid(int nr);
 static inline struct pid_namespace *task_active_pid_ns(const struct task_struct *task) { return task->ns ?: &init_pid_ns; }
 /* The processes above others that were looked at */
@@ -786,6 +787,8 @@ int shim_param_get(const char *name, char *buffer);
 
 struct cred {
 	kuid_t euid;
+	/* NULL: the first */
+	struct user_namespace *user_ns;
 };
 struct address_space {
 	struct inode *host;
