@@ -79,6 +79,7 @@
 #include <linux/slab.h>
 
 #include "node.h"
+#include "compat.h"
 #include "demand.h"
 #include "dump.h"
 #include "stopped.h"
@@ -1005,6 +1006,26 @@ static void monitor_dump_if_asked(struct gpreempt_node *gn)
 	gpreempt_dump_log(gn);
 }
 
+/* So often it is looked whether CPUs of the device's NUMA node have come or gone. */
+#define MONITOR_PLACE_NS	1000000000ULL
+
+/*
+ * No lock held. Registers are nearest to the CPUs of the device's NUMA node, as are programs that
+ * feed it. These may go and come.
+ */
+static void monitor_keep_near(struct gpreempt_node *gn)
+{
+	u64 now_ns = ktime_get_ns();
+	bool first = !gn->monitor.placed_ns;
+
+	if (!first && now_ns - gn->monitor.placed_ns < MONITOR_PLACE_NS)
+		return;
+	gn->monitor.is_near =
+		gpreempt_compat_keep_near(current, dev_to_node(gn->node->adev->dev),
+					  first ? NULL : &gn->monitor.is_near);
+	gn->monitor.placed_ns = now_ns;
+}
+
 /**
  * gpreempt_monitor() - the thread of a node
  * @data: struct gpreempt_node
@@ -1025,7 +1046,9 @@ int gpreempt_monitor(void *data)
 	 */
 	WRITE_ONCE(gn->monitor.task, current);
 	sched_set_fifo_low(current);
+	gn->monitor.placed_ns = 0;
 	while (!kthread_should_stop()) {
+		monitor_keep_near(gn);
 		if (nap_ns == U64_MAX)
 			woken_ns = ktime_get_ns();
 		monitor_make_room(gn);

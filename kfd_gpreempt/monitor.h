@@ -85,6 +85,10 @@ struct gpreempt_node_monitor {
 	u64 begins_ns;
 	/** @waits_ns: since when the driver waits for a fence; 0: it did not; the monitor's */
 	u64 waits_ns;
+	/** @placed_ns: when it was last looked where it may run; 0: not yet; the monitor's alone */
+	u64 placed_ns;
+	/** @is_near: there was a CPU of the device's NUMA node then; the monitor's alone */
+	bool is_near;
 	/** @state: what the monitor does; written by it */
 	enum gpreempt_state state;
 	/**
