@@ -159,7 +159,7 @@ static void monitor_derive(struct gpreempt_node *gn, struct gpreempt_queue *gq, 
 	u32 found = gpreempt_priority_derive(gn, gq, now_ns);
 
 	gpreempt_job_derive(gq->process);
-	gpreempt_group_derive(gq->process, now_ns);
+	gpreempt_group_derive(gq->process);
 	if (found & GPREEMPT_DERIVED_HINT)
 		gn->monitor.hinted = true;
 	if (gpreempt_stopped_matters(gq->process))

@@ -24,6 +24,7 @@ struct task_struct;
  * @context: which of the program's KFD processes; 0: all
  * @process: one of KFD's; NULL: it does not matter which
  * @cgroup_id: the cgroup; 0 with other scopes
+ * @cgroup_level: how many are above it
  * @viewer_ns: pid namespace of the caller
  * @viewer_uid: who asks
  * @sees_all: has CAP_SYS_ADMIN
@@ -36,6 +37,7 @@ struct gpreempt_target_match {
 	u32 context;
 	const struct kfd_process *process;
 	u64 cgroup_id;
+	u32 cgroup_level;
 	struct pid_namespace *viewer_ns;
 	kuid_t viewer_uid;
 	bool sees_all;
