@@ -731,6 +731,103 @@ TEST(ancestors_of_others_delay_no_call, "while it is looked what a process with 
 	CHECK_EQ(nr_changed, 1);
 }
 
+/* ---- calls in a loop, and the limits of looks ---- */
+
+static u64 asked_ns;
+
+static void count_asking(void)
+{
+	asked_ns += world.nodes[0].ask_us * US;
+}
+
+static u32 share_of_asking(u64 ns)
+{
+	u64 began_ns = ktime_get_ns();
+
+	asked_ns = 0;
+	run(ns);
+	return asked_ns * 100 / (ktime_get_ns() - began_ns);
+}
+
+static void joins_and_leaves_a_job(u32 n)
+{
+	struct gpreempt_set_job job = { .target = own_process(), .job = n & 1 ? 7 : 0, .flags = n & 1 ? 0 : GPREEMPT_JOB_CLEAR };
+
+	CHECK_EQ(command(GPREEMPT_IOC_SET_JOB, &job), 0);
+}
+
+/* Those that wait for passes are not faster for being more. */
+TEST(no_loop_lifts_the_limit_of_asking, "registers are read for a quarter of the time at most, also while neighbours make any call in a loop")
+{
+	static const struct {
+		void (*once)(u32 n);
+		u32 nr;
+		u32 least;
+	} storms[] = {
+		{ set_own_priority, 8, 20 }, { set_queue_priority, 8, 20 }, { announces_work, 8, 20 }, { holds_itself, 8, 10 },
+		{ joins_and_leaves_a_job, 1, 20 }, { updates_its_queue, 1, 0 },
+	};
+
+	EACH_ANEW(i, ARRAY_SIZE(storms), "storm %u: ", i) {
+		low_is_preempted_polled(true);
+		own = add_queue(10);
+		open_file();
+		/* The last kernel of a request runs: only waves tell when it ends. */
+		CHECK(run_until_idle(high, SEC));
+		run(5 * MS);
+		world.nodes[0].ask_us = 200;
+		world.while_asking = count_asking;
+		run_kernels(high, 1, 400 * MS, 20 * MS);
+		begin_storm(storms[i].once, storms[i].nr);
+		run(4 * MS);
+		CHECK_WITHIN(share_of_asking(40 * MS), storms[i].least, 26);
+		end_storm();
+		world.while_asking = NULL;
+	}
+}
+
+static u64 derived_ns;
+
+/* A look at a process takes long. */
+static void derives_for_long(void)
+{
+	if (current != node_of(0)->life.thread)
+		return;
+	derived_ns += 2 * US;
+	shim_spin(2 * US);
+}
+
+static u64 looks_of(u64 ns)
+{
+	s64 checks = atomic64_read(&stats()->checks);
+
+	run(ns);
+	return atomic64_read(&stats()->checks) - checks;
+}
+
+TEST(deriving_makes_looks_no_rarer, "neighbours who set their priority in a loop have priorities derived for a 24th of the time or so, and work is looked for as often as without them")
+{
+	u64 quiet, loud;
+
+	twenty_programs();
+	own = programs[0];
+	open_file();
+	run_kernels(high, 2000, 30 * MS, 20 * MS);
+	quiet = looks_of(50 * MS);
+	shim_at_cgroup = derives_for_long;
+	begin_storm(set_own_priority, 8);
+	run(10 * MS);
+	derived_ns = 0;
+	loud = looks_of(50 * MS);
+	end_storm();
+	shim_at_cgroup = NULL;
+	CHECK(quiet >= 100);
+	CHECK(loud >= quiet * 9 / 10);
+	CHECK_WITHIN(derived_ns, 1, 50 * MS / 20);
+	kill_process(process_of(high));
+	kill_process(process_of(low));
+}
+
 /* ---- LIST in a loop ---- */
 
 static u32 nr_seen;
