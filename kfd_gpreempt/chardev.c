@@ -552,6 +552,8 @@ static int chardev_change_target(const struct gpreempt_target *target,
 	case GPREEMPT_SCOPE_CGROUP:
 		if (!match.viewer.sees_all)
 			r = -EPERM;
+		else if (match.cgroup_level > GPREEMPT_CGROUP_LEVELS)
+			r = -ERANGE;
 		else
 			r = gpreempt_priority_change_cgroup(match.cgroup_id, chardev_change_setting,
 							    change);
@@ -706,7 +708,9 @@ static int chardev_do_set_share(struct client *client, void *argument)
 		return -EPERM;
 	r = gpreempt_target_resolve(&cmd->target, &match);
 	group.cgroup_id = match.cgroup_id;
-	if (!r && cmd->flags & GPREEMPT_SHARE_CLEAR)
+	if (!r && match.cgroup_level > GPREEMPT_CGROUP_LEVELS)
+		r = -ERANGE;
+	else if (!r && cmd->flags & GPREEMPT_SHARE_CLEAR)
 		gpreempt_group_clear(group.cgroup_id, group.job);
 	else if (!r)
 		r = gpreempt_group_set(&group);
@@ -1122,8 +1126,10 @@ static bool registered;
  */
 void gpreempt_chardev_init(void)
 {
-	int r = misc_register(&gpreempt_device);
+	int r;
 
+	gpreempt_priority_init();
+	r = misc_register(&gpreempt_device);
 	registered = !r;
 	if (r)
 		pr_warn("gpreempt: no /dev/kfd_gpreempt (%d)\n", r);

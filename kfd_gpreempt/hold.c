@@ -329,7 +329,7 @@ int gpreempt_hold(struct gpreempt_holder *holder, const struct gpreempt_target_m
 		return r;
 	if (!request.found)
 		return -ENOENT;
-	if (!hold_wait_begin(&wait, match->sees_all))
+	if (!hold_wait_begin(&wait, match->viewer.sees_all))
 		return -EUSERS;
 	r = gpreempt_node_walk_locked(hold_one, &request);
 	if (r) {

@@ -15,6 +15,11 @@ struct pid;
 struct task_struct;
 struct gpreempt_policy_queue;
 
+/* Cgroups can have settings and shares down to this level; the root is level 0. */
+#define GPREEMPT_CGROUP_LEVELS		32
+/* Processes of which a user without privileges can have set something */
+#define GPREEMPT_SETTINGS_OF_USER	1024
+
 /**
  * struct gpreempt_membership - a job, and who has put a process or a cgroup into it
  * @id: of the job; 0: none
@@ -61,13 +66,17 @@ struct gpreempt_setting {
 /**
  * struct gpreempt_overrides - what was set from outside for a process, as the monitor last took it
  * in
- * @cgroup: of the nearest cgroup above it that has a priority; its follow_stop is that of the
- *	nearest that has one
+ * @cgroup: of the nearest cgroup above it that has a priority; its follow_stop and its job are
+ *	those of the nearest that has one
  * @process: of itself
+ * @cgroup_id: where it was, when @cgroup was looked up
+ * @generation: of the settings of cgroups then; 0: it has not been looked up
  */
 struct gpreempt_overrides {
 	struct gpreempt_setting cgroup;
 	struct gpreempt_setting process;
+	u64 cgroup_id;
+	u64 generation;
 };
 
 /*
@@ -111,7 +120,10 @@ struct gpreempt_queue_priority {
 struct gpreempt_process_priority {
 	/** @nice: nice value that the priorities were derived from; written by the monitor */
 	int nice;
-	/** @overrides: what was set for it when they were; written by the monitor */
+	/**
+	 * @overrides: what was set for it when they were; written by the monitor, under the
+	 * spinlock of settings
+	 */
 	struct gpreempt_overrides overrides;
 	/** @inherited: of processes above it; never changes */
 	struct gpreempt_setting inherited;
@@ -126,7 +138,7 @@ struct gpreempt_process_priority {
 	u8 follow_stop;
 };
 
-bool gpreempt_priority_is_below(struct task_struct *leader, u64 id);
+void gpreempt_priority_init(void);
 int gpreempt_priority_change_process(struct pid *pid, gpreempt_setting_fn fn, void *arg);
 int gpreempt_priority_change_queue(struct gpreempt_queue *gq, gpreempt_setting_fn fn, void *arg);
 int gpreempt_priority_change_cgroup(u64 cgroup_id, gpreempt_setting_fn fn, void *arg);

@@ -85,6 +85,7 @@ static int target_resolve_cgroup(const struct gpreempt_target *target,
 	if (IS_ERR(cgroup))
 		return -EBADF;
 	match->cgroup_id = cgroup_id(cgroup);
+	match->cgroup_level = cgroup->level;
 	cgroup_put(cgroup);
 	return 0;
 }
@@ -179,6 +180,14 @@ static bool target_is_visible(const struct gpreempt_queue *gq,
 	       (match->viewer.sees_all && gq->process->context > 1 && !task_tgid(leader));
 }
 
+/* rcu held. Is it in the cgroup, or in one below it? */
+static bool target_is_below(struct task_struct *leader, const struct gpreempt_target_match *match)
+{
+	struct cgroup *cgroup = cgroup_ancestor(task_dfl_cgroup(leader), match->cgroup_level);
+
+	return cgroup && cgroup_id(cgroup) == match->cgroup_id;
+}
+
 /**
  * gpreempt_target_has() - is a queue among those that a command is about?
  * @match: the command's target
@@ -206,7 +215,7 @@ bool gpreempt_target_has(const struct gpreempt_target_match *match, const struct
 			   /* What the caller could not name one by one is looked at. */
 			   target_is_visible(gq, match) &&
 			      (match->scope == GPREEMPT_SCOPE_ALL ||
-			       gpreempt_priority_is_below(leader, match->cgroup_id));
+			       target_is_below(leader, match));
 	rcu_read_unlock();
 	return has;
 }

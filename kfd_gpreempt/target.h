@@ -25,6 +25,7 @@ struct task_struct;
  * @context: which of the program's KFD processes; 0: all
  * @process: one of KFD's; NULL: it does not matter which
  * @cgroup_id: the cgroup; 0 with other scopes
+ * @cgroup_level: how many are above it
  * @viewer: who asks
  */
 struct gpreempt_target_match {
@@ -35,6 +36,7 @@ struct gpreempt_target_match {
 	u32 context;
 	const struct kfd_process *process;
 	u64 cgroup_id;
+	u32 cgroup_level;
 	struct gpreempt_viewer viewer;
 };
 

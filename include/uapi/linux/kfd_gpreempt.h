@@ -500,7 +500,8 @@ struct gpreempt_usage {
  * is its parent; above one whose parent is outside of its pid namespace (docker exec) it is the
  * namespace's init. One whose parents have ended is below the process that adopted it.
  *
- * Errors: those of the target; ERANGE (out of bounds); EPERM (above GPREEMPT_PRIORITY_NORMAL
+ * Errors: those of the target; ERANGE (out of bounds; a cgroup below level 32, of which the root is
+ * 0); EUSERS (the user has settings for 1024 processes); EPERM (above GPREEMPT_PRIORITY_NORMAL
  * without CAP_SYS_NICE; a change, without CAP_SYS_NICE and CAP_SYS_ADMIN, of what was set with one
  * of them; a cgroup's without CAP_SYS_ADMIN); ENOMEM.
  */
@@ -545,7 +546,7 @@ enum gpreempt_param {
  * @value: in: in the parameter's unit and bounds
  * @reserved: 0
  *
- * Errors: those of the target; ERANGE (out of bounds); EPERM (without CAP_SYS_NICE; of a cgroup, without CAP_SYS_ADMIN); ENOMEM.
+ * Errors: those of the target; ERANGE (out of bounds; a cgroup below level 32); EPERM (without CAP_SYS_NICE; of a cgroup, without CAP_SYS_ADMIN); ENOMEM.
  */
 struct gpreempt_set_param {
 	struct gpreempt_target target;
@@ -669,8 +670,8 @@ struct gpreempt_set_job {
  * maximum holds for all priorities.
  *
  * Errors: those of the target; EINVAL (another scope; a quota without a period, or a period without a quota; a number with
- * GPREEMPT_SHARE_CLEAR); ERANGE (out of bounds); EPERM (without CAP_SYS_ADMIN); ENOSPC (127 groups have a share). After an error what
- * was set before stays.
+ * GPREEMPT_SHARE_CLEAR); ERANGE (out of bounds; a cgroup below level 32); EPERM (without CAP_SYS_ADMIN); ENOSPC (127 groups have a
+ * share). After an error what was set before stays.
  */
 struct gpreempt_set_share {
 	struct gpreempt_target target;

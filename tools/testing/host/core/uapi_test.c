@@ -602,6 +602,23 @@ TEST(moves_between_cgroups_count, "a process that moves to another cgroup has it
 	CHECK_EQ_AFTER(1100 * MS, low->q.gpreempt->priority.source, GPREEMPT_SOURCE_CGROUP);
 }
 
+TEST(deep_cgroups_have_no_settings, "a cgroup below level 32 has no setting and no share of its own, and its processes have those of the nearest above")
+{
+	const struct gpreempt_target cgroup = { .scope = GPREEMPT_SCOPE_CGROUP, .cgroup_fd = 3 };
+	struct gpreempt_set_share share = { .target = cgroup, .weight = 100 };
+
+	begin();
+	world_cgroup(3)->level = GPREEMPT_CGROUP_LEVELS;
+	CHECK_EQ(set_priority(cgroup, 3, 0), 0);
+	CHECK_EQ(command(GPREEMPT_IOC_SET_SHARE, &share), 0);
+	world_cgroup(3)->level++;
+	CHECK_EQ(set_priority(cgroup, 3, 0), -ERANGE);
+	CHECK_EQ(set_param(cgroup, GPREEMPT_PARAM_FOLLOW_STOP, 1), -ERANGE);
+	share.target = cgroup;
+	CHECK_EQ(command(GPREEMPT_IOC_SET_SHARE, &share), -ERANGE);
+	world_cgroup(3)->level = 2;
+}
+
 TEST(parameters_from_outside, "weights, deadlines and exemptions reach the policy, of a queue or of its process; they take a right")
 {
 	begin();
