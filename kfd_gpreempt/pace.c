@@ -6,7 +6,8 @@
  * and holds its lock until that is done. In a loop they keep a preemption, and the work it is for,
  * waiting. So a program that is outranked has a budget of such commands, which all outranked
  * programs of a node share: whether one loop gives them or several makes no difference. Beyond it a
- * command waits, before any lock is taken. None is refused.
+ * command waits, before any lock is taken. None is refused. While no two processes of a node differ
+ * in rank, none waits for it.
  */
 #include <linux/ktime.h>
 #include <linux/jiffies.h>
@@ -130,8 +131,8 @@ static int pace_on_node(struct gpreempt_node *gn, void *arg)
 	u64 wait_ns;
 
 	if (!READ_ONCE(gn->life.thread) || READ_ONCE(gn->life.paused) ||
-	    gpreempt_tunables_observes(gn) || !pace_has_queues(gn, pace->p) ||
-	    !pace_is_outranked(gn, pace->p, pace->now_ns))
+	    gpreempt_tunables_observes(gn) || !gpreempt_policy_read(gn->policy.differs) ||
+	    !pace_has_queues(gn, pace->p) || !pace_is_outranked(gn, pace->p, pace->now_ns))
 		return 0;
 	wait_ns = pace_take(gn, pace->now_ns);
 	if (wait_ns)

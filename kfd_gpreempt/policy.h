@@ -840,6 +840,7 @@ extern const struct gpreempt_policy_ops *const gpreempt_policies[];
  * @level_valid: of the last decision: some queue has demand
  * @level_rank: of the last decision: the highest rank with demand
  * @worked_ns: when some queue last had demand
+ * @differs: of the last decision: some queue could outrank another, or wait for its share
  * @contended_ns: when the node was last found contended
  * @cost_ns: what the last pass cost, as the time until the next one that pays for it
  * @last_cost_ns: the same, whatever came between
@@ -903,6 +904,7 @@ struct gpreempt_policy_node {
 	bool level_valid;
 	s64 level_rank;
 	u64 worked_ns;
+	bool differs;
 	u64 contended_ns;
 	u64 cost_ns;
 	u64 last_cost_ns;
@@ -1000,6 +1002,16 @@ void gpreempt_policy_saved(struct gpreempt_policy_queue *q, bool saved_waves);
 void gpreempt_policy_resumed(struct gpreempt_policy_queue *q, u64 now_ns);
 void gpreempt_policy_overhead(struct gpreempt_policy_node *pn, u64 elapsed_ns, bool preempted,
 			      u64 now_ns);
+
+/*
+ * Does it matter to decisions which queues work? Among equals it does only for jobs that are ranked
+ * elsewhere as well, and where the caller wants to know who is idle. Otherwise the node is left
+ * alone.
+ */
+static inline bool gpreempt_policy_matters(const struct gpreempt_policy_node *pn)
+{
+	return pn->differs || pn->jobs || pn->idle_ns;
+}
 
 /* Does it run, once the actions of the decision have been carried out? */
 static inline bool gpreempt_policy_stays(const struct gpreempt_policy_queue *q)
