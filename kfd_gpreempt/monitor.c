@@ -14,9 +14,10 @@
  *     sleep                               poll, interval, or until something changes
  *
  * The thread has three speeds. *Parked*: no queue could outrank another, and there is no timer.
- * *Interval* (``gpreempt_interval_ms``): one could, but not both sides have had work within the
- * last second. *Polling* (``gpreempt_poll_us``): both have. The end of a hold, a relief, a turn, or
- * of any other time that the rules of policy.c know shortens a sleep.
+ * Such a node is left alone: no register is read, and no doorbell withdrawn. *Interval*
+ * (``gpreempt_interval_ms``): one could, but not both sides have had work within the last second.
+ * *Polling* (``gpreempt_poll_us``): both have. The end of a hold, a relief, a turn, or of any
+ * other time that the rules of policy.c know shortens a sleep.
  *
  * Polling counts from pass to pass, with these limits:
  *
@@ -968,7 +969,9 @@ static u64 monitor_nap_after(struct gpreempt_node *gn, const struct gpreempt_dec
 {
 	u64 nap_ns = decision->park ? U64_MAX : decision->next_ns;
 
-	if (!decision->park && gn->tun.wakeup != GPREEMPT_WAKEUP_POLL && !gn->tun.params.observe)
+	/* Nothing is withdrawn from equals. */
+	if (!decision->park && gn->tun.wakeup != GPREEMPT_WAKEUP_POLL && !gn->tun.params.observe &&
+	    gpreempt_policy_matters(&gn->policy))
 		nap_ns = monitor_wait_for_doorbells(gn, decision, waits);
 	/* No work, and no arming either, is urgent. */
 	if (gn->monitor.parks)
