@@ -115,8 +115,8 @@ TEST_F(uapi, what_is_not_defined_is_refused)
 	EXPECT_UNDEFINED(GPREEMPT_IOC_RESUME, gpreempt_hold, .target = process, .flags = 4);
 	EXPECT_UNDEFINED(GPREEMPT_IOC_PREEMPT, gpreempt_hold, .target = process, .nr_queues = 1);
 	EXPECT_UNDEFINED(GPREEMPT_IOC_RESUME, gpreempt_hold, .target = process, .nr_queues = 1);
-	EXPECT_UNDEFINED(GPREEMPT_IOC_PREEMPT, gpreempt_hold, .target = process, .reserved1 = 1);
-	EXPECT_UNDEFINED(GPREEMPT_IOC_RESUME, gpreempt_hold, .target = process, .timeout_ms = 1);
+	EXPECT_UNDEFINED(GPREEMPT_IOC_PREEMPT, gpreempt_hold, .target = process, .nr_off = 1);
+	EXPECT_UNDEFINED(GPREEMPT_IOC_RESUME, gpreempt_hold, .target = process, .nr_off = 1);
 }
 
 /* A length is no promise, and no reason to allocate. */
