@@ -279,9 +279,9 @@ static int hold_begin(struct hold_request *request)
 }
 
 /*
- * gpreempt_lock held. Has what its holds were before counted for the last time? Not if the look that
- * takes in what they are now is one of those that have not ended. Numbers wrap, and a queue's may be
- * from long ago.
+ * gpreempt_lock held. Has what its holds were before counted for the last time? Not if the look
+ * that takes in what they are now is one of those that have not ended. Numbers wrap, and that of a
+ * queue may be from long ago.
  */
 static bool hold_is_seen(const struct gpreempt_queue *gq)
 {
