@@ -793,7 +793,7 @@ out:
 static int chardev_resolve_hold(const struct gpreempt_hold *cmd,
 				struct gpreempt_target_match *match)
 {
-	if (cmd->nr_queues || cmd->reserved1 ||
+	if (cmd->nr_queues || cmd->nr_off ||
 	    !chardev_is_zero(cmd->reserved, sizeof(cmd->reserved)))
 		return -EINVAL;
 	if (cmd->target.scope != GPREEMPT_SCOPE_QUEUE &&
@@ -826,12 +826,12 @@ static int chardev_do_resume(struct client *client, void *argument)
 	struct gpreempt_hold *cmd = argument;
 	int r;
 
-	if (cmd->flags & ~GPREEMPT_HOLD_EVERYBODYS || cmd->timeout_ms)
+	if (cmd->flags & ~GPREEMPT_HOLD_EVERYBODYS)
 		return -EINVAL;
 	r = chardev_resolve_hold(cmd, &match);
 	if (!r)
 		r = gpreempt_unhold(cmd->flags & GPREEMPT_HOLD_EVERYBODYS ? NULL : &client->holder,
-				    &match, &cmd->nr_queues);
+				    &match, cmd->timeout_ms, &cmd->nr_queues, &cmd->nr_off);
 	gpreempt_target_release(&match);
 	return r;
 }
@@ -840,24 +840,31 @@ static int chardev_do_resume(struct client *client, void *argument)
  * struct expectation - work that was announced
  * @match: of which queues
  * @until_ns: it comes before this
- * @found: how many they are
+ * @found: there is one
  */
 struct expectation {
 	const struct gpreempt_target_match *match;
 	u64 until_ns;
-	u32 found;
+	bool found;
 };
 
-static int chardev_expect_one(struct gpreempt_queue *gq, void *arg)
+/* The monitor looks when all queues of the node are announced. */
+static int chardev_expect_on(struct gpreempt_node *gn, void *arg)
 {
 	struct expectation *e = arg;
+	struct gpreempt_queue *gq;
+	bool found = false;
 
-	if (!gpreempt_target_has(e->match, gq))
-		return 0;
-	e->found++;
-	atomic64_inc(&gq->gn->stats.hints);
-	WRITE_ONCE(gq->expected_until_ns, e->until_ns);
-	gpreempt_node_nudge(gq->gn);
+	list_for_each_entry(gq, &gn->queues.list, link) {
+		if (!gpreempt_target_has(e->match, gq))
+			continue;
+		found = true;
+		atomic64_inc(&gn->stats.hints);
+		WRITE_ONCE(gq->expected_until_ns, e->until_ns);
+	}
+	if (found)
+		gpreempt_node_nudge(gn);
+	e->found |= found;
 	return 0;
 }
 
@@ -880,7 +887,7 @@ static int chardev_do_hint(struct client *client, void *argument)
 		r = -EOPNOTSUPP;
 	if (!r) {
 		e.until_ns = ktime_get_ns() + (u64)cmd->within_us * NSEC_PER_USEC;
-		gpreempt_node_walk_locked(chardev_expect_one, &e);
+		gpreempt_node_find_locked(chardev_expect_on, &e);
 		r = e.found ? 0 : -ENOENT;
 	}
 	gpreempt_target_release(&match);
@@ -979,14 +986,14 @@ static int chardev_kfd_resume(const struct kfd_process *process, void __user *us
 {
 	struct kfd_ioctl_resume_queue_long_args args = { 0 };
 	struct gpreempt_target_match match;
-	u32 nr;
+	u32 nr, nr_off;
 
 	if (copy_from_user(&args, user, size))
 		return -EFAULT;
 	if (!chardev_is_zero(args.pad, sizeof(args.pad)))
 		return -EINVAL;
 	match = chardev_own_queue(process, args.queue_id);
-	return gpreempt_unhold(&gpreempt_own_holder, &match, &nr);
+	return gpreempt_unhold(&gpreempt_own_holder, &match, 0, &nr, &nr_off);
 }
 
 /**

@@ -201,6 +201,8 @@ struct gpreempt_node {
 	struct gpreempt_node_group group;
 	/** @usage: usage.c */
 	struct gpreempt_node_usage usage;
+	/** @hold: hold.c */
+	struct gpreempt_node_hold hold;
 	/** @monitor: monitor.c */
 	struct gpreempt_node_monitor monitor;
 	/** @tunables: tunables.c */

@@ -201,6 +201,7 @@ static void queue_register(const struct gpreempt_mapper *m, struct queue *q, boo
 	gq->q = q;
 	gpreempt_backend_init_queue(gq);
 	gpreempt_hold_init_queue(gq);
+	gpreempt_stats_init_queue(gq);
 	gpreempt_priority_init_queue(gq);
 	gpreempt_priority_asked(gq, trusted);
 	/* To be shown until the monitor has derived it. */

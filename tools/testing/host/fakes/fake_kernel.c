@@ -221,6 +221,7 @@ void shim_yield(void)
 }
 
 bool shim_one_cpu;
+bool shim_wakes_at_once;
 
 void shim_spin(u64 ns)
 {
@@ -253,6 +254,8 @@ int wake_up_process(struct task_struct *task)
 	pthread_mutex_lock(&big);
 	wake_locked(task);
 	pthread_mutex_unlock(&big);
+	if (shim_wakes_at_once && task->fifo && !current->fifo)
+		shim_yield();
 	return 1;
 }
 

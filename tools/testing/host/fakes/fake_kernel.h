@@ -293,6 +293,9 @@ static inline void yield(void) { shim_yield(); }
 void shim_spin(u64 ns);
 /* All tasks share a CPU, of which the real-time ones let none have a part that they do not yield or sleep. */
 extern bool shim_one_cpu;
+/* A real-time thread that is woken up runs before the task that woke it goes on. */
+extern bool shim_wakes_at_once;
+#define signal_pending(task)	false
 
 #define set_current_state(value)	__atomic_store_n(&current->state, value, __ATOMIC_SEQ_CST)
 #define __set_current_state(value)	set_current_state(value)
@@ -458,6 +461,7 @@ static inline size_t list_count_nodes(const struct list_head *list)
 	return n;
 }
 #define list_add_tail_rcu(entry, list)	list_add_tail(entry, list)
+#define list_first_entry(list, type, member)	container_of((list)->next, type, member)
 #define list_first_entry_or_null(list, type, member) \
 	(list_empty(list) ? NULL : container_of((list)->next, type, member))
 /* What the kernel orders by dependency is ordered by acquiring it. */
@@ -601,6 +605,16 @@ struct rw_semaphore {
 };
 bool down_read_trylock(struct rw_semaphore *sem);
 void up_read(struct rw_semaphore *sem);
+
+/* Tasks that write are not taken from the CPU meanwhile. */
+typedef struct { unsigned int sequence; } seqcount_t;
+#define preempt_disable()	((void)0)
+#define preempt_enable()	((void)0)
+#define seqcount_init(seq)	__atomic_store_n(&(seq)->sequence, 0, __ATOMIC_RELAXED)
+#define write_seqcount_begin(seq)	((void)__atomic_add_fetch(&(seq)->sequence, 1, __ATOMIC_SEQ_CST))
+#define write_seqcount_end(seq)	write_seqcount_begin(seq)
+#define read_seqcount_begin(seq)	(__atomic_load_n(&(seq)->sequence, __ATOMIC_SEQ_CST) & ~1U)
+#define read_seqcount_retry(seq, began)	(__atomic_load_n(&(seq)->sequence, __ATOMIC_SEQ_CST) != (began))
 
 struct srcu_struct {
 	struct mutex lock;
