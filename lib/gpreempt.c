@@ -418,22 +418,25 @@ int gpreempt_preempt(struct gpreempt *handle, const struct gpreempt_target *targ
 	return error ? error : (int)arg.nr_queues;
 }
 
-static int resume(struct gpreempt *handle, const struct gpreempt_target *target, unsigned int flags)
+int gpreempt_resume_wait(struct gpreempt *handle, const struct gpreempt_target *target, unsigned int timeout_ms, unsigned int flags,
+			 unsigned int *nr_off)
 {
-	struct gpreempt_hold arg = { .target = *target, .flags = flags };
+	struct gpreempt_hold arg = { .target = *target, .timeout_ms = timeout_ms, .flags = flags };
 	int error = command(handle, GPREEMPT_IOC_RESUME, &arg);
 
+	if (nr_off)
+		*nr_off = arg.nr_off;
 	return error ? error : (int)arg.nr_queues;
 }
 
 int gpreempt_resume(struct gpreempt *handle, const struct gpreempt_target *target)
 {
-	return resume(handle, target, 0);
+	return gpreempt_resume_wait(handle, target, 0, 0, NULL);
 }
 
 int gpreempt_resume_all(struct gpreempt *handle, const struct gpreempt_target *target)
 {
-	return resume(handle, target, GPREEMPT_HOLD_EVERYBODYS);
+	return gpreempt_resume_wait(handle, target, 0, GPREEMPT_HOLD_EVERYBODYS, NULL);
 }
 
 int gpreempt_level(struct gpreempt *handle, uint32_t gpu_id)

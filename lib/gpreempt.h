@@ -192,6 +192,21 @@ int gpreempt_preempt(struct gpreempt *handle, const struct gpreempt_target *targ
 int gpreempt_resume(struct gpreempt *handle, const struct gpreempt_target *target);
 
 /**
+ * gpreempt_resume_wait() - end holds, and wait until the queues are back
+ * @timeout_ms: how long to wait until each queue is on the device, or is kept off it for another reason; 0: not at all
+ * @flags: 0: this handle's holds; GPREEMPT_HOLD_EVERYBODYS: as gpreempt_resume_all()
+ * @nr_off: out: queues of the target that are not on the device; their verdicts tell why (gpreempt_list_queues()). NULL: not asked for
+ *
+ * A time slice that is counted from the return is the program's. The holds have ended whatever is returned, but for -EPERM; to call it again
+ * is to wait for the same.
+ *
+ * Return: number of queues given back, which may be 0; -ETIME: not all are back yet; -EINTR: the same, after a signal; -EINVAL: a module before
+ * version 10, and the holds stay; those of the target.
+ */
+int gpreempt_resume_wait(struct gpreempt *handle, const struct gpreempt_target *target, unsigned int timeout_ms, unsigned int flags,
+			 unsigned int *nr_off);
+
+/**
  * gpreempt_resume_all() - end all holds on a queue or on the queues of a process, of whatever
  * descriptor
  *

@@ -47,13 +47,12 @@ struct fdinfo {
 	u64 busy_ns;
 };
 
-/* gpreempt_lock held. */
 static int fdinfo_add_node(struct gpreempt_node *gn, void *arg)
 {
 	struct gpreempt_queue_usage usage;
 	struct fdinfo *info = arg;
 
-	if (gn->life.accepting && gpreempt_tunables_accounts(gn))
+	if (READ_ONCE(gn->life.accepting) && gpreempt_tunables_accounts(gn))
 		info->accounted = true;
 	else if (gn->backend)
 		info->stands = true;
@@ -66,7 +65,6 @@ static int fdinfo_add_node(struct gpreempt_node *gn, void *arg)
 	return 0;
 }
 
-/* gpreempt_lock held. */
 static int fdinfo_show_node(struct gpreempt_node *gn, void *arg)
 {
 	struct gpreempt_queue_usage usage;
@@ -85,7 +83,7 @@ static int fdinfo_show_node(struct gpreempt_node *gn, void *arg)
 /* Time that is not accounted is no time without work: then there is no engine. */
 static void fdinfo_show(struct fdinfo *info, pid_t pid)
 {
-	gpreempt_node_find_locked(fdinfo_add_node, info);
+	gpreempt_node_find(fdinfo_add_node, info);
 	seq_puts(info->m, "drm-driver:\tamdgpu\n");
 	seq_printf(info->m, "drm-client-id:\t%u\n", FIRST_CLIENT + pid);
 	if (info->nr && !info->several)
@@ -95,7 +93,7 @@ static void fdinfo_show(struct fdinfo *info, pid_t pid)
 		if (info->nr > 1)
 			seq_printf(info->m, "drm-engine-capacity-compute:\t%u\n", info->nr);
 	}
-	gpreempt_node_find_locked(fdinfo_show_node, info);
+	gpreempt_node_find(fdinfo_show_node, info);
 }
 
 /*
@@ -132,7 +130,7 @@ static struct pid *fdinfo_program(const struct file *filp)
 void kfd_gpreempt_show_fdinfo(struct seq_file *m, struct file *filp)
 {
 	struct fdinfo info = { .m = m, .pid = fdinfo_program(filp) };
-	pid_t pid = info.pid ? pid_nr_ns(info.pid, task_active_pid_ns(current)) : 0;
+	pid_t pid = pid_nr_ns(info.pid, task_active_pid_ns(current));
 
 	if (pid)
 		fdinfo_show(&info, pid);

@@ -16,6 +16,7 @@
 #include <linux/ktime.h>
 #include <linux/pid.h>
 #include <linux/pid_namespace.h>
+#include <linux/random.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
@@ -25,15 +26,20 @@
 #include "control/target.h"
 
 /**
- * struct usage_user - for whom a node remembers entries
+ * struct usage_user - for whom a node remembers entries: a user, or one of its containers
+ * @of: of a container, its user; NULL: a user
  * @uid: the user
- * @tenant: the policy's; the monitor's alone
- * @nr_entries: those that say so
- * @nr_ended: those of them without a process, the rest not counted
+ * @container: the pid namespace right below the first; NULL: a user. It is compared only: one that
+ *	comes later may have its address, and then goes on in its place
+ * @tenant: of a user: the policy's; the monitor's alone
+ * @nr_entries: those that say so, and containers
+ * @nr_ended: those of them without a process, the rest not counted, and those of its containers
  */
 struct usage_user {
+	struct usage_user *of;
 	kuid_t uid;
 	struct gpreempt_policy_tenant tenant;
+	const struct pid_namespace *container;
 	u32 nr_entries;
 	u32 nr_ended;
 };
@@ -44,9 +50,9 @@ struct usage_user {
  * @kind: &enum gpreempt_usage_kind
  * @id: of the cgroup or the job; of a process, of its cgroup; 0: the rest of its user
  * @job: of a process: the id of its job
- * @user: whose process came first
- * @owner: of a job, who has set it
- * @privileged: with CAP_SYS_ADMIN
+ * @user: whose process came first, with its container; of a rest, the user alone
+ * @owner: of a job, who has set it, with a reference to the namespace. Its namespace is NULL if
+ *	CAP_SYS_ADMIN did: only those who see all are told
  * @pid: the process, referenced; NULL: it is none
  * @nr_processes: processes that have queues now
  * @ended: what queues that have ended have used
@@ -58,13 +64,30 @@ struct gpreempt_usage_entry {
 	u64 id;
 	u64 job;
 	struct usage_user *user;
-	kuid_t owner;
-	bool privileged;
+	struct gpreempt_viewer owner;
 	struct pid *pid;
 	u32 nr_processes;
 	struct gpreempt_queue_usage ended;
 	struct gpreempt_queue_usage now;
 };
+
+/*
+ * Readers of what was used take gpreempt_lock for a node at a time, and one after the other: a new
+ * queue waits for one of them at most, however many there are. Taken before gpreempt_lock.
+ */
+static DEFINE_MUTEX(usage_readers);
+
+static void usage_read_lock(void)
+{
+	mutex_lock(&usage_readers);
+	mutex_lock(&gpreempt_lock);
+}
+
+static void usage_read_unlock(void)
+{
+	mutex_unlock(&gpreempt_lock);
+	mutex_unlock(&usage_readers);
+}
 
 static void usage_add(struct gpreempt_queue_usage *sum, const struct gpreempt_queue_usage *usage)
 {
@@ -139,18 +162,37 @@ static bool usage_has_ended(const struct gpreempt_usage_entry *e)
 /* Around each change of what an entry is: -1 before, 1 after */
 static void usage_count(struct gpreempt_node *gn, const struct gpreempt_usage_entry *e, int by)
 {
+	struct usage_user *user;
+
 	if (usage_is_rest(e)) {
 		gn->usage.nr_rests += by;
 	} else if (!e->nr_processes) {
 		gn->usage.nr_ended += by;
-		e->user->nr_ended += by;
+		for (user = e->user; user; user = user->of)
+			user->nr_ended += by;
 	}
 }
 
 static void usage_put_user(struct usage_user *user)
 {
-	if (!--user->nr_entries)
+	struct usage_user *of;
+
+	for (; user && !--user->nr_entries; user = of) {
+		of = user->of;
 		kfree(user);
+	}
+}
+
+static struct usage_user *usage_user_of(const struct gpreempt_usage_entry *e)
+{
+	return e->user->of ?: e->user;
+}
+
+static void usage_put_owner(struct gpreempt_usage_entry *e)
+{
+	if (e->owner.ns)
+		put_pid_ns(e->owner.ns);
+	e->owner.ns = NULL;
 }
 
 static void usage_free(struct gpreempt_node *gn, struct gpreempt_usage_entry *e)
@@ -158,6 +200,7 @@ static void usage_free(struct gpreempt_node *gn, struct gpreempt_usage_entry *e)
 	usage_count(gn, e, -1);
 	list_del(&e->link);
 	usage_put_user(e->user);
+	usage_put_owner(e);
 	put_pid(e->pid);
 	kfree(e);
 }
@@ -172,24 +215,49 @@ static bool usage_is_dead(const struct gpreempt_usage_entry *e)
 	return dead;
 }
 
-/* The user, of whom there is an entry more. NULL: no memory. */
-static struct usage_user *usage_get_user(struct gpreempt_node *gn, kuid_t uid)
+/*
+ * The user, or its container, of which there is an entry more. It takes the reference to @of also
+ * when there is no memory, which NULL says.
+ */
+static struct usage_user *usage_get_user(struct gpreempt_node *gn, struct usage_user *of,
+					 kuid_t uid, const struct pid_namespace *container)
 {
 	struct gpreempt_usage_entry *e;
 	struct usage_user *user;
 
 	list_for_each_entry(e, &gn->usage.entries, link) {
-		if (!uid_eq(e->user->uid, uid))
+		user = of ? e->user : usage_user_of(e);
+		if (user->of != of || user->container != container || !uid_eq(user->uid, uid))
 			continue;
-		e->user->nr_entries++;
-		return e->user;
+		user->nr_entries++;
+		usage_put_user(of);
+		return user;
 	}
 	user = kzalloc(sizeof(*user), GFP_KERNEL);
-	if (!user)
+	if (!user) {
+		usage_put_user(of);
 		return NULL;
+	}
+	user->of = of;
 	user->uid = uid;
+	user->container = container;
 	user->nr_entries = 1;
 	return user;
+}
+
+/*
+ * A process counts for its user, and there for its container, so that containers of one user do not
+ * push out each other's. Namespaces below do not make a container more than one.
+ */
+static struct usage_user *usage_get_user_of(const struct gpreempt_process *process)
+{
+	const struct pid_namespace *ns = ns_of_pid(process->pid);
+	kuid_t uid = gpreempt_target_user_of(process->p->lead_thread);
+	struct usage_user *user = usage_get_user(process->gn, NULL, uid, NULL);
+
+	while (ns && ns->parent && ns->parent->parent)
+		ns = ns->parent;
+	return user && ns ? usage_get_user(process->gn, user, uid, ns) : user;
 }
 
 /*
@@ -214,25 +282,32 @@ static void usage_fold(struct gpreempt_node *gn, struct gpreempt_usage_entry *e,
 	rest->user = user;
 	rest->id = 0;
 	/* It may be of an administrator's jobs. */
-	rest->privileged = true;
+	usage_put_owner(rest);
 	usage_count(gn, rest, 1);
 last:
 	list_move_tail(&rest->link, &gn->usage.entries);
 }
 
-/* The oldest one of who has most. NULL: no user has too many. */
+/* The oldest one of the container with most, of the user with most. NULL: no user has too many. */
 static struct gpreempt_usage_entry *usage_surplus(struct gpreempt_node *gn)
 {
 	struct gpreempt_usage_entry *e, *most = NULL;
+	const struct usage_user *user = NULL;
 
 	/* No user has more than all together. */
 	if (gn->usage.nr_ended <= GPREEMPT_USAGE_ENDED_OF_USER_MAX)
 		return NULL;
 	list_for_each_entry(e, &gn->usage.entries, link)
-		if (usage_has_ended(e) && (!most || e->user->nr_ended > most->user->nr_ended))
+		if (!user || usage_user_of(e)->nr_ended > user->nr_ended)
+			user = usage_user_of(e);
+	if (gn->usage.nr_ended <= GPREEMPT_USAGE_ENDED_MAX &&
+	    user->nr_ended <= GPREEMPT_USAGE_ENDED_OF_USER_MAX)
+		return NULL;
+	list_for_each_entry(e, &gn->usage.entries, link)
+		if (usage_has_ended(e) && usage_user_of(e) == user &&
+		    (!most || e->user->nr_ended > most->user->nr_ended))
 			most = e;
-	return gn->usage.nr_ended > GPREEMPT_USAGE_ENDED_MAX ||
-	       most->user->nr_ended > GPREEMPT_USAGE_ENDED_OF_USER_MAX ? most : NULL;
+	return most;
 }
 
 static struct gpreempt_usage_entry *usage_oldest_rest(struct gpreempt_node *gn)
@@ -258,8 +333,8 @@ static void usage_forget(struct gpreempt_node *gn)
 			usage_free(gn, e);
 			continue;
 		}
-		e->user->nr_entries++;
-		usage_fold(gn, e, e->user);
+		usage_user_of(e)->nr_entries++;
+		usage_fold(gn, e, usage_user_of(e));
 	}
 }
 
@@ -271,7 +346,7 @@ static void usage_forget_users(struct gpreempt_node *gn)
 
 	while (gn->usage.nr_rests > GPREEMPT_USAGE_RESTS_MAX) {
 		e = usage_oldest_rest(gn);
-		unknown = e ? usage_get_user(gn, INVALID_UID) : NULL;
+		unknown = e ? usage_get_user(gn, NULL, INVALID_UID, NULL) : NULL;
 		if (!unknown)
 			return;
 		usage_fold(gn, e, unknown);
@@ -282,8 +357,7 @@ static bool usage_is(const struct gpreempt_usage_entry *e, const struct gpreempt
 {
 	return e->kind == other->kind && e->pid == other->pid &&
 	       (e->kind == GPREEMPT_USAGE_PROCESS || e->id == other->id) &&
-	       e->privileged == other->privileged &&
-	       (e->privileged || e->kind != GPREEMPT_USAGE_JOB || uid_eq(e->owner, other->owner));
+	       e->owner.ns == other->owner.ns && uid_eq(e->owner.uid, other->owner.uid);
 }
 
 /* The entry that is like this one, with a process more. NULL: no memory. */
@@ -300,10 +374,12 @@ static struct gpreempt_usage_entry *usage_get(struct gpreempt_process *process,
 	if (!e)
 		goto no_memory;
 	*e = *like;
-	e->user = usage_get_user(gn, gpreempt_target_user_of(process->p->lead_thread));
+	e->user = usage_get_user_of(process);
 	if (!e->user)
 		goto free_entry;
 	get_pid(e->pid);
+	if (e->owner.ns)
+		get_pid_ns(e->owner.ns);
 	list_add_tail(&e->link, &gn->usage.entries);
 	usage_count(gn, e, 1);
 found:
@@ -335,7 +411,7 @@ static void usage_put(struct gpreempt_node *gn, struct gpreempt_usage_entry *e)
 void gpreempt_usage_join(struct gpreempt_process *process)
 {
 	struct task_struct *leader = process->p->lead_thread;
-	struct gpreempt_usage_entry like = { .kind = GPREEMPT_USAGE_CGROUP };
+	struct gpreempt_usage_entry like = { .kind = GPREEMPT_USAGE_CGROUP }, *sum = NULL;
 
 	lockdep_assert_held(&gpreempt_lock);
 	rcu_read_lock();
@@ -343,11 +419,14 @@ void gpreempt_usage_join(struct gpreempt_process *process)
 	rcu_read_unlock();
 	process->usage.of[GPREEMPT_SUM_CGROUP] = usage_get(process, &like);
 	like.kind = GPREEMPT_USAGE_PROCESS;
-	like.pid = task_tgid(leader);
-	process->usage.of[GPREEMPT_SUM_PROCESS] = usage_get(process, &like);
-	/* It stays as long as the process does: so does its entry. */
-	if (process->usage.of[GPREEMPT_SUM_PROCESS])
-		process->policy.user = &process->usage.of[GPREEMPT_SUM_PROCESS]->user->tenant;
+	like.pid = process->pid;
+	/* What was reaped before has no sum of its own: it was adopted. */
+	if (like.pid)
+		sum = usage_get(process, &like);
+	process->usage.of[GPREEMPT_SUM_PROCESS] = sum;
+	/* The user's stays as long as its entry does, and that as long as the process. */
+	if (sum)
+		process->policy.user = &(sum->user->of ?: sum->user)->tenant;
 	usage_forget(process->gn);
 	usage_forget_users(process->gn);
 }
@@ -396,8 +475,7 @@ void gpreempt_usage_job(struct gpreempt_process *process, const struct gpreempt_
 	like = (struct gpreempt_usage_entry){
 		.kind = GPREEMPT_USAGE_JOB,
 		.id = as->id,
-		.owner = as->owner,
-		.privileged = as->privileged,
+		.owner = { .ns = as->ns, .uid = as->owner },
 	};
 	*job = usage_get(process, &like);
 	/* With what its queues go on to use the sum is above zero again. */
@@ -428,19 +506,15 @@ void gpreempt_usage_leave(struct gpreempt_process *process)
 static bool usage_may_see(const struct gpreempt_usage_list *list,
 			  const struct gpreempt_usage_entry *e)
 {
+	const struct gpreempt_viewer *viewer = &list->match->viewer;
 	struct task_struct *leader;
-	bool may = false;
+	bool may;
 
-	if (list->match->sees_all && !e->pid)
-		return true;
-	if (e->kind == GPREEMPT_USAGE_JOB)
-		return !e->privileged && uid_eq(e->owner, list->match->viewer_uid);
+	if (!e->pid)
+		return viewer->sees_all || gpreempt_viewer_sees(viewer, e->owner.ns, e->owner.uid);
 	rcu_read_lock();
-	leader = e->pid ? pid_task(e->pid, PIDTYPE_TGID) : NULL;
-	if (leader)
-		may = task_tgid_nr_ns(leader, list->match->viewer_ns) &&
-		      (list->match->sees_all ||
-		       uid_eq(task_cred_xxx(leader, euid), list->match->viewer_uid));
+	leader = pid_task(e->pid, PIDTYPE_TGID);
+	may = leader && gpreempt_viewer_sees_process(viewer, leader);
 	rcu_read_unlock();
 	return may;
 }
@@ -479,7 +553,7 @@ static void usage_tell(struct gpreempt_usage_list *list, const struct gpreempt_n
 		info->cgroup = e->id;
 	if (!e->pid)
 		return;
-	info->pid = pid_nr_ns(e->pid, list->match->viewer_ns);
+	info->pid = pid_nr_ns(e->pid, list->match->viewer.ns);
 	info->job = e->job;
 }
 
@@ -516,9 +590,9 @@ static void usage_sum_up(struct gpreempt_node *gn, struct gpreempt_queue_usage *
  */
 u64 gpreempt_usage_of_node(struct gpreempt_node *gn, struct gpreempt_queue_usage *usage)
 {
-	mutex_lock(&gpreempt_lock);
+	usage_read_lock();
 	usage_sum_up(gn, usage);
-	mutex_unlock(&gpreempt_lock);
+	usage_read_unlock();
 	return gpreempt_policy_read(gn->policy.account.used_ns);
 }
 
@@ -527,7 +601,7 @@ u64 gpreempt_usage_of_node(struct gpreempt_node *gn, struct gpreempt_queue_usage
  * @gn: the node
  * @arg: struct gpreempt_usage_list
  *
- * Context: gpreempt_lock held.
+ * Context: gpreempt_lock not held; may sleep.
  *
  * Return: 0
  */
@@ -538,11 +612,11 @@ int gpreempt_usage_list_node(struct gpreempt_node *gn, void *arg)
 	struct gpreempt_usage_entry *e;
 	struct gpreempt_usage_info *info;
 
-	lockdep_assert_held(&gpreempt_lock);
 	if (list->match->gpu_id && list->match->gpu_id != gn->node->id)
 		return 0;
+	usage_read_lock();
 	usage_sum_up(gn, &node);
-	if (list->match->sees_all && list->kinds & 1U << GPREEMPT_USAGE_NODE) {
+	if (list->match->viewer.sees_all && list->kinds & 1U << GPREEMPT_USAGE_NODE) {
 		info = usage_next(list, gn, GPREEMPT_USAGE_NODE, &node);
 		if (info) {
 			info->nr_processes = gn->queues.nr_processes;
@@ -551,7 +625,23 @@ int gpreempt_usage_list_node(struct gpreempt_node *gn, void *arg)
 	}
 	list_for_each_entry(e, &gn->usage.entries, link)
 		usage_tell(list, gn, e);
+	usage_read_unlock();
 	return 0;
+}
+
+static void usage_of_entry(const struct gpreempt_node *gn, const struct gpreempt_usage_entry *e,
+			   struct gpreempt_queue_usage *usage)
+{
+	struct gpreempt_queue_usage now;
+	struct gpreempt_queue *gq;
+
+	*usage = e->ended;
+	list_for_each_entry(gq, &gn->queues.list, link) {
+		if (gq->process->usage.of[GPREEMPT_SUM_PROCESS] != e)
+			continue;
+		gpreempt_usage_of(gq, &now);
+		usage_add(usage, &now);
+	}
 }
 
 /**
@@ -560,7 +650,7 @@ int gpreempt_usage_list_node(struct gpreempt_node *gn, void *arg)
  * @pid: the program
  * @usage: receives it
  *
- * Context: gpreempt_lock held.
+ * Context: gpreempt_lock not held; may sleep.
  *
  * Return: false: it has made no queue there
  */
@@ -568,24 +658,18 @@ bool gpreempt_usage_of_program(struct gpreempt_node *gn, const struct pid *pid,
 			       struct gpreempt_queue_usage *usage)
 {
 	struct gpreempt_usage_entry *e;
-	struct gpreempt_queue *gq;
+	bool found = false;
 
-	lockdep_assert_held(&gpreempt_lock);
-	list_for_each_entry(e, &gn->usage.entries, link)
-		if (e->pid && e->pid == pid)
-			goto found;
-	return false;
-found:
-	*usage = e->ended;
-	list_for_each_entry(gq, &gn->queues.list, link) {
-		struct gpreempt_queue_usage now;
-
-		if (gq->process->usage.of[GPREEMPT_SUM_PROCESS] != e)
-			continue;
-		gpreempt_usage_of(gq, &now);
-		usage_add(usage, &now);
+	usage_read_lock();
+	list_for_each_entry(e, &gn->usage.entries, link) {
+		found = e->pid && e->pid == pid;
+		if (found)
+			break;
 	}
-	return true;
+	if (found)
+		usage_of_entry(gn, e, usage);
+	usage_read_unlock();
+	return found;
 }
 
 /**
@@ -597,6 +681,7 @@ found:
 void gpreempt_usage_init_node(struct gpreempt_node *gn)
 {
 	INIT_LIST_HEAD(&gn->usage.entries);
+	gn->policy.account.random = get_random_u32;
 }
 
 /**

@@ -339,8 +339,9 @@ static inline bool gpreempt_compat_cpu_sees(struct amdgpu_bo *bo)
  * gpreempt_compat_is_frozen() - is a task frozen, by a cgroup of version 1 or with the machine?
  * gpreempt_compat_text() - what was written to a buffer, as a string
  * gpreempt_compat_count() - how many there are on a list
- * gpreempt_compat_keep_near() - a thread that was made for a NUMA node (or for NUMA_NO_NODE) and
- * has not begun is to run on CPUs of that node. May sleep
+ * gpreempt_compat_keep_near() - a thread that was made for a NUMA node (or for NUMA_NO_NODE) is to
+ * run on CPUs of that node. Called again now and then with what it returned, because CPUs come and
+ * go; NULL at first. May sleep
  * gpreempt_compat_add_kobject() - make an object of the type, and its folder
  * GPREEMPT_COMPAT_ASSIGN_STR() - __assign_str(), of what __string() has been told
  */
@@ -574,36 +575,52 @@ static inline size_t gpreempt_compat_count(struct list_head *list)
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 14, 0)
 
 /* The kernel keeps it there by itself, also when CPUs come and go. */
-static inline void gpreempt_compat_keep_near(struct task_struct *thread, int nid)
+static inline bool gpreempt_compat_keep_near(struct task_struct *thread, int nid, const bool *was)
 {
+	return true;
 }
 
 #elif LINUX_VERSION_CODE < KERNEL_VERSION(5, 18, 0) && defined(RHEL_RELEASE_CODE)
 
 /* What tells which CPUs are isolated has one name or the other there. */
-static inline void gpreempt_compat_keep_near(struct task_struct *thread, int nid)
+static inline bool gpreempt_compat_keep_near(struct task_struct *thread, int nid, const bool *was)
 {
+	return true;
 }
 
 #else
 
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 18, 0)
 #define GPREEMPT_COMPAT_NOT_ISOLATED	HK_TYPE_DOMAIN
+#define GPREEMPT_COMPAT_FOR_KTHREADS	HK_TYPE_KTHREAD
 #else
 #define GPREEMPT_COMPAT_NOT_ISOLATED	HK_FLAG_DOMAIN
+#define GPREEMPT_COMPAT_FOR_KTHREADS	HK_FLAG_KTHREAD
 #endif
 
-/* Not on CPUs that are isolated. Where no other one is near, it runs wherever it may. */
-static inline void gpreempt_compat_keep_near(struct task_struct *thread, int nid)
+/*
+ * Not on CPUs that are isolated, or are kept free of kernel threads (nohz_full). Where no other one
+ * is near, it runs on any of the others. What an administrator has set stays until one of the node
+ * comes, or the last one goes: then the kernel has moved the thread anywhere.
+ */
+static inline bool gpreempt_compat_keep_near(struct task_struct *thread, int nid, const bool *was)
 {
-	cpumask_var_t cpus;
+	cpumask_var_t cpus, far;
+	bool near = was && *was;
 
-	if (nid == NUMA_NO_NODE || !alloc_cpumask_var(&cpus, GFP_KERNEL))
-		return;
-	cpumask_and(cpus, cpumask_of_node(nid), thread->cpus_ptr);
-	if (cpumask_and(cpus, cpus, housekeeping_cpumask(GPREEMPT_COMPAT_NOT_ISOLATED)))
-		set_cpus_allowed_ptr(thread, cpus);
+	if (!alloc_cpumask_var(&cpus, GFP_KERNEL))
+		return near;
+	if (!alloc_cpumask_var(&far, GFP_KERNEL))
+		goto free_cpus;
+	cpumask_and(far, housekeeping_cpumask(GPREEMPT_COMPAT_NOT_ISOLATED),
+		    housekeeping_cpumask(GPREEMPT_COMPAT_FOR_KTHREADS));
+	near = nid != NUMA_NO_NODE && cpumask_and(cpus, cpumask_of_node(nid), far);
+	if (!was || *was != near)
+		set_cpus_allowed_ptr(thread, near ? cpus : far);
+	free_cpumask_var(far);
+free_cpus:
 	free_cpumask_var(cpus);
+	return near;
 }
 
 #endif

@@ -80,11 +80,11 @@ static int chardev_list_node(struct gpreempt_node *gn, void *arg)
 		return 0;
 	info = &list->nodes[list->nr - 1];
 	info->gpu_id = gn->node->id;
-	info->state = gpreempt_node_state_for(gn, list->match.sees_all);
+	info->state = gpreempt_node_state_for(gn, list->match.viewer.sees_all);
 	idx = srcu_read_lock(&gn->queues.srcu);
 	list_for_each_entry_srcu(gq, &gn->queues.list, link,
 				 srcu_read_lock_held(&gn->queues.srcu)) {
-		if (!list->match.sees_all && !gpreempt_target_has(&list->match, gq))
+		if (!list->match.viewer.sees_all && !gpreempt_target_has(&list->match, gq))
 			continue;
 		info->nr_queues++;
 		info->nr_preempted += gpreempt_policy_read(gq->policy.preempted);
@@ -94,7 +94,7 @@ static int chardev_list_node(struct gpreempt_node *gn, void *arg)
 		strscpy(info->backend, gn->backend->name, sizeof(info->backend));
 	strscpy(info->policy, gpreempt_tunables_policy(gn)->name, sizeof(info->policy));
 	/* They tell when others work. */
-	if (!list->match.sees_all)
+	if (!list->match.viewer.sees_all)
 		return 0;
 	info->preemptions = atomic64_read(&gn->stats.preemptions);
 	info->resumes = atomic64_read(&gn->stats.resumes);
@@ -164,7 +164,7 @@ static void chardev_describe(const struct gpreempt_queue *gq,
 {
 	const struct gpreempt_policy_queue *pq = &gq->policy;
 
-	info->pid = task_tgid_nr_ns(gq->process->p->lead_thread, match->viewer_ns);
+	info->pid = task_tgid_nr_ns(gq->process->p->lead_thread, match->viewer.ns);
 	info->gpu_id = gq->gn->node->id;
 	info->queue_id = gq->q->properties.queue_id;
 	info->context = gq->process->context;
@@ -286,9 +286,7 @@ static void chardev_describe_leader(struct queue_list *list, const struct gpreem
 	const struct gpreempt_queue *leader;
 	struct gpreempt_target_match match = {
 		.scope = GPREEMPT_SCOPE_ALL,
-		.viewer_ns = list->match->viewer_ns,
-		.viewer_uid = list->match->viewer_uid,
-		.sees_all = list->match->sees_all,
+		.viewer = list->match->viewer,
 	};
 
 	if (info->verdict == GPREEMPT_VERDICT_OWN_PROCESS) {
@@ -303,7 +301,7 @@ static void chardev_describe_leader(struct queue_list *list, const struct gpreem
 	leader = chardev_leader_of(list, gq->gn);
 	if (!leader || leader == gq || !gpreempt_target_has(&match, leader))
 		return;
-	info->to_pid = task_tgid_nr_ns(leader->process->p->lead_thread, match.viewer_ns);
+	info->to_pid = task_tgid_nr_ns(leader->process->p->lead_thread, match.viewer.ns);
 	info->to_queue_id = leader->q->properties.queue_id;
 	info->to_context = leader->process->context;
 	info->to_pending = min_t(u64, gpreempt_node_pending(leader), U32_MAX);
@@ -432,14 +430,14 @@ static int chardev_do_usage(struct client *client, void *argument)
 	if (match.gpu_id && !gpreempt_node_find(chardev_is_node, &match.gpu_id))
 		return -ENODEV;
 	/* A length is no reason to allocate: no more than there are. */
-	gpreempt_node_find_locked(gpreempt_usage_list_node, &list);
+	gpreempt_node_find(gpreempt_usage_list_node, &list);
 	list.max = min(cmd->nr_entries, list.nr);
 	if (list.max) {
 		list.entries = kvcalloc(list.max, sizeof(*list.entries), GFP_KERNEL);
 		if (!list.entries)
 			return -ENOMEM;
 		list.nr = 0;
-		gpreempt_node_find_locked(gpreempt_usage_list_node, &list);
+		gpreempt_node_find(gpreempt_usage_list_node, &list);
 		if (copy_to_user(u64_to_user_ptr(cmd->entries), list.entries,
 				 min(list.nr, list.max) * sizeof(*list.entries)))
 			r = -EFAULT;
@@ -529,12 +527,6 @@ static int chardev_change_queue(struct gpreempt_queue *gq, void *arg)
 	return gpreempt_priority_change_queue(gq, chardev_change_setting, qc->change);
 }
 
-/* The administrator's jobs have ids of their own: one that means one of them is told so. */
-static bool chardev_may_name(const struct gpreempt_membership *job)
-{
-	return job->privileged || !job->id || !gpreempt_job_is_privileged(job->id);
-}
-
 static int chardev_change_target(const struct gpreempt_target *target,
 				 struct setting_change *change)
 {
@@ -543,8 +535,6 @@ static int chardev_change_target(const struct gpreempt_target *target,
 	int r;
 
 	r = gpreempt_target_resolve(target, &match);
-	if (!r && change->job && !chardev_may_name(change->job))
-		r = -EPERM;
 	if (r)
 		goto out;
 	switch (match.scope) {
@@ -560,8 +550,10 @@ static int chardev_change_target(const struct gpreempt_target *target,
 								    chardev_change_setting, change);
 		break;
 	case GPREEMPT_SCOPE_CGROUP:
-		if (!match.sees_all)
+		if (!match.viewer.sees_all)
 			r = -EPERM;
+		else if (match.cgroup_level > GPREEMPT_CGROUP_LEVELS)
+			r = -ERANGE;
 		else
 			r = gpreempt_priority_change_cgroup(match.cgroup_id, chardev_change_setting,
 							    change);
@@ -644,7 +636,6 @@ static int chardev_do_set_job(struct client *client, void *argument)
 	struct gpreempt_set_job *cmd = argument;
 	struct gpreempt_membership job = {
 		.id = cmd->job,
-		.owner = current_euid(),
 		/*
 		 * Processes of all users can be in such a job, so it takes more than CAP_SYS_NICE.
 		 */
@@ -664,6 +655,10 @@ static int chardev_do_set_job(struct client *client, void *argument)
 		return -EINVAL;
 	if (job.inherit && cmd->target.scope != GPREEMPT_SCOPE_PROCESS)
 		return -EINVAL;
+	if (!job.privileged) {
+		job.ns = task_active_pid_ns(current);
+		job.owner = current_euid();
+	}
 	r = chardev_change_target(&cmd->target, &change);
 	if (!r)
 		gpreempt_job_update_all();
@@ -713,7 +708,9 @@ static int chardev_do_set_share(struct client *client, void *argument)
 		return -EPERM;
 	r = gpreempt_target_resolve(&cmd->target, &match);
 	group.cgroup_id = match.cgroup_id;
-	if (!r && cmd->flags & GPREEMPT_SHARE_CLEAR)
+	if (!r && match.cgroup_level > GPREEMPT_CGROUP_LEVELS)
+		r = -ERANGE;
+	else if (!r && cmd->flags & GPREEMPT_SHARE_CLEAR)
 		gpreempt_group_clear(group.cgroup_id, group.job);
 	else if (!r)
 		r = gpreempt_group_set(&group);
@@ -796,7 +793,7 @@ out:
 static int chardev_resolve_hold(const struct gpreempt_hold *cmd,
 				struct gpreempt_target_match *match)
 {
-	if (cmd->nr_queues || cmd->reserved1 ||
+	if (cmd->nr_queues || cmd->nr_off ||
 	    !chardev_is_zero(cmd->reserved, sizeof(cmd->reserved)))
 		return -EINVAL;
 	if (cmd->target.scope != GPREEMPT_SCOPE_QUEUE &&
@@ -829,12 +826,12 @@ static int chardev_do_resume(struct client *client, void *argument)
 	struct gpreempt_hold *cmd = argument;
 	int r;
 
-	if (cmd->flags & ~GPREEMPT_HOLD_EVERYBODYS || cmd->timeout_ms)
+	if (cmd->flags & ~GPREEMPT_HOLD_EVERYBODYS)
 		return -EINVAL;
 	r = chardev_resolve_hold(cmd, &match);
 	if (!r)
 		r = gpreempt_unhold(cmd->flags & GPREEMPT_HOLD_EVERYBODYS ? NULL : &client->holder,
-				    &match, &cmd->nr_queues);
+				    &match, cmd->timeout_ms, &cmd->nr_queues, &cmd->nr_off);
 	gpreempt_target_release(&match);
 	return r;
 }
@@ -843,24 +840,31 @@ static int chardev_do_resume(struct client *client, void *argument)
  * struct expectation - work that was announced
  * @match: of which queues
  * @until_ns: it comes before this
- * @found: how many they are
+ * @found: there is one
  */
 struct expectation {
 	const struct gpreempt_target_match *match;
 	u64 until_ns;
-	u32 found;
+	bool found;
 };
 
-static int chardev_expect_one(struct gpreempt_queue *gq, void *arg)
+/* The monitor looks when all queues of the node are announced. */
+static int chardev_expect_on(struct gpreempt_node *gn, void *arg)
 {
 	struct expectation *e = arg;
+	struct gpreempt_queue *gq;
+	bool found = false;
 
-	if (!gpreempt_target_has(e->match, gq))
-		return 0;
-	e->found++;
-	atomic64_inc(&gq->gn->stats.hints);
-	WRITE_ONCE(gq->expected_until_ns, e->until_ns);
-	gpreempt_node_nudge(gq->gn);
+	list_for_each_entry(gq, &gn->queues.list, link) {
+		if (!gpreempt_target_has(e->match, gq))
+			continue;
+		found = true;
+		atomic64_inc(&gn->stats.hints);
+		WRITE_ONCE(gq->expected_until_ns, e->until_ns);
+	}
+	if (found)
+		gpreempt_node_nudge(gn);
+	e->found |= found;
 	return 0;
 }
 
@@ -883,7 +887,7 @@ static int chardev_do_hint(struct client *client, void *argument)
 		r = -EOPNOTSUPP;
 	if (!r) {
 		e.until_ns = ktime_get_ns() + (u64)cmd->within_us * NSEC_PER_USEC;
-		gpreempt_node_walk_locked(chardev_expect_one, &e);
+		gpreempt_node_find_locked(chardev_expect_on, &e);
 		r = e.found ? 0 : -ENOENT;
 	}
 	gpreempt_target_release(&match);
@@ -982,14 +986,14 @@ static int chardev_kfd_resume(const struct kfd_process *process, void __user *us
 {
 	struct kfd_ioctl_resume_queue_long_args args = { 0 };
 	struct gpreempt_target_match match;
-	u32 nr;
+	u32 nr, nr_off;
 
 	if (copy_from_user(&args, user, size))
 		return -EFAULT;
 	if (!chardev_is_zero(args.pad, sizeof(args.pad)))
 		return -EINVAL;
 	match = chardev_own_queue(process, args.queue_id);
-	return gpreempt_unhold(&gpreempt_own_holder, &match, &nr);
+	return gpreempt_unhold(&gpreempt_own_holder, &match, 0, &nr, &nr_off);
 }
 
 /**
@@ -1034,18 +1038,22 @@ bool kfd_gpreempt_owns_ioctl(unsigned int cmd)
 static struct gpreempt_listener *chardev_listener_of(struct file *file)
 {
 	struct client *client = file->private_data;
+	/*
+	 * The opener's rights: the reader may be a program with more rights that was handed the
+	 * file as its input.
+	 */
+	const struct gpreempt_viewer opener = {
+		.ns = client->ns,
+		.uid = file->f_cred->euid,
+		.sees_all = file_ns_capable(file, &init_user_ns, CAP_SYS_ADMIN),
+	};
 	struct gpreempt_listener *listener;
 
 	mutex_lock(&client->lock);
 	listener = client->listener;
 	if (!listener) {
-		/*
-		 * The opener's rights: the reader may be a program with more rights that was handed
-		 * the file as its input.
-		 */
-		listener = gpreempt_listener_create(client->ns, file->f_cred->euid,
-						    file_ns_capable(file, &init_user_ns,
-								    CAP_SYS_ADMIN));
+		listener = gpreempt_listener_create(&opener,
+						    gpreempt_target_user_of_cred(file->f_cred));
 		if (!IS_ERR(listener))
 			client->listener = listener;
 	}
@@ -1125,8 +1133,10 @@ static bool registered;
  */
 void gpreempt_chardev_init(void)
 {
-	int r = misc_register(&gpreempt_device);
+	int r;
 
+	gpreempt_priority_init();
+	r = misc_register(&gpreempt_device);
 	registered = !r;
 	if (r)
 		pr_warn("gpreempt: no /dev/kfd_gpreempt (%d)\n", r);

@@ -195,7 +195,7 @@ static void dump_copy_queue(struct queue_copy *c, const struct gpreempt_queue *g
 	c->debugged = gq->process->p->debug_trap_enabled || gq->process->pdd->qpd.is_debug;
 	c->reset = gpreempt_obstacle_was_reset(gq);
 	c->preempt_count = gq->account.preempt_count;
-	c->preempted_ns = gq->account.preempted_ns;
+	c->preempted_ns = gpreempt_stats_preempted_ns(gq);
 }
 
 /* dqm_lock held. While the driver's scheduler is down there may be no HIQ. */

@@ -37,23 +37,21 @@
 /**
  * struct gpreempt_listener - an open file that listens
  * @link: in @listeners, under @listeners_lock
- * @ns: pid namespace in which pids are told; referenced
- * @uid: whose processes it hears of
- * @sees_all: it hears of all
+ * @viewer: what it hears of, and the pid namespace in which pids are told; that is referenced
+ * @user: who pays for it
  * @wait: for events
  * @nr: unread events
  * @first: the oldest of them
  * @missed: events lost since the newest one
  * @events: ring
  *
- * What is not said to be constant is under @listeners_lock; @ns, @uid and @sees_all are constant.
+ * What is not said to be constant is under @listeners_lock; @viewer and @user are constant.
  * @missed also counts what was lost before it was known which listener would hear it.
  */
 struct gpreempt_listener {
 	struct list_head link;
-	struct pid_namespace *ns;
-	kuid_t uid;
-	bool sees_all;
+	struct gpreempt_viewer viewer;
+	kuid_t user;
 	wait_queue_head_t wait;
 	u32 nr;
 	u32 first;
@@ -125,9 +123,9 @@ static bool event_take_note(struct note *note)
  */
 static bool event_may_hear(const struct gpreempt_listener *l, const struct note *note)
 {
-	if (l->sees_all)
-		return true;
-	return note->pid ? uid_eq(l->uid, note->uid) : note->event.type != GPREEMPT_EVENT_INVERSION;
+	if (note->pid)
+		return gpreempt_viewer_sees(&l->viewer, ns_of_pid(note->pid), note->uid);
+	return l->viewer.sees_all || note->event.type != GPREEMPT_EVENT_INVERSION;
 }
 
 /* Everything that was noted before. */
@@ -143,14 +141,11 @@ static void event_hand_on_locked(void)
 			 * Only a listener that sees all may know how many events of others there
 			 * were.
 			 */
-			l->missed += l->sees_all ? note.lost : !!note.lost;
-			note.event.pid = note.pid ? pid_nr_ns(note.pid, l->ns) : 0;
-			/*
-			 * A process that is in none of the listener's namespaces does not exist for
-			 * it.
-			 */
-			if (event_may_hear(l, &note) && (!note.pid || note.event.pid))
-				event_put(l, &note.event);
+			l->missed += l->viewer.sees_all ? note.lost : !!note.lost;
+			if (!event_may_hear(l, &note))
+				continue;
+			note.event.pid = note.pid ? pid_nr_ns(note.pid, l->viewer.ns) : 0;
+			event_put(l, &note.event);
 		}
 		put_pid(note.pid);
 	}
@@ -164,37 +159,36 @@ static void event_hand_on_work(struct work_struct *work)
 }
 
 /* listeners_lock held. */
-static bool event_is_full(kuid_t uid)
+static bool event_is_full(kuid_t user)
 {
 	const struct gpreempt_listener *l;
 	unsigned int nr = 0;
 
 	list_for_each_entry(l, &listeners, link)
-		nr += !l->sees_all && uid_eq(l->uid, uid);
+		nr += !l->viewer.sees_all && uid_eq(l->user, user);
 	return nr >= MAX_LISTENERS_OF_USER;
 }
 
 /**
  * gpreempt_listener_create() - listen from now on
- * @ns: pid namespace of the listener
- * @uid: its user
- * @sees_all: it may hear of other users' processes
+ * @viewer: what the listener may see
+ * @user: who pays for it
  *
  * Context: may sleep.
  *
  * Return: the listener; -EMFILE: the user has as many as he may have; -ENOMEM
  */
-struct gpreempt_listener *gpreempt_listener_create(struct pid_namespace *ns, kuid_t uid,
-						   bool sees_all)
+struct gpreempt_listener *gpreempt_listener_create(const struct gpreempt_viewer *viewer,
+						   kuid_t user)
 {
 	struct gpreempt_listener *l = kvzalloc(sizeof(*l), GFP_KERNEL_ACCOUNT);
 	int r = 0;
 
 	if (!l)
 		return ERR_PTR(-ENOMEM);
-	l->ns = get_pid_ns(ns);
-	l->uid = uid;
-	l->sees_all = sees_all;
+	l->viewer = *viewer;
+	get_pid_ns(l->viewer.ns);
+	l->user = user;
 	init_waitqueue_head(&l->wait);
 	mutex_lock(&listeners_lock);
 	if (!notes)
@@ -203,13 +197,13 @@ struct gpreempt_listener *gpreempt_listener_create(struct pid_namespace *ns, kui
 	event_hand_on_locked();
 	if (!notes)
 		r = -ENOMEM;
-	else if (!sees_all && event_is_full(uid))
+	else if (!viewer->sees_all && event_is_full(user))
 		r = -EMFILE;
 	else
 		list_add_tail(&l->link, &listeners);
 	mutex_unlock(&listeners_lock);
 	if (r) {
-		put_pid_ns(l->ns);
+		put_pid_ns(l->viewer.ns);
 		kvfree(l);
 		return ERR_PTR(r);
 	}
@@ -228,7 +222,7 @@ void gpreempt_listener_destroy(struct gpreempt_listener *listener)
 	list_del(&listener->link);
 	event_hand_on_locked();
 	mutex_unlock(&listeners_lock);
-	put_pid_ns(listener->ns);
+	put_pid_ns(listener->viewer.ns);
 	kvfree(listener);
 }
 

@@ -7,15 +7,15 @@
 #include <linux/uidgid.h>
 #include <linux/wait.h>
 #include "uapi/linux/kfd_gpreempt.h"
+#include "viewer.h"
 
 struct gpreempt_node;
 struct gpreempt_queue;
 struct gpreempt_process;
 struct gpreempt_listener;
-struct pid_namespace;
 
-struct gpreempt_listener *gpreempt_listener_create(struct pid_namespace *ns, kuid_t uid,
-						   bool sees_all);
+struct gpreempt_listener *gpreempt_listener_create(const struct gpreempt_viewer *viewer,
+						   kuid_t user);
 void gpreempt_listener_destroy(struct gpreempt_listener *listener);
 wait_queue_head_t *gpreempt_listener_wait(struct gpreempt_listener *listener);
 bool gpreempt_listener_ready(struct gpreempt_listener *listener);

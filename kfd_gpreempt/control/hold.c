@@ -6,8 +6,9 @@
  * monitor does the work, as for every other preemption, and the caller waits for it. All lists are
  * under gpreempt_lock, which a queue's end takes as well.
  */
+#include <linux/delay.h>
 #include <linux/jiffies.h>
-#include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
@@ -77,11 +78,7 @@ void gpreempt_holder_init(struct gpreempt_holder *holder)
 	INIT_LIST_HEAD(&holder->holds);
 }
 
-/*
- * What the monitor takes in with its next pass, which is at once: a program that holds its own
- * queue waits for the device, so it pays for the looks that it causes. A call that changes nothing
- * causes none.
- */
+/* What the monitor takes in with its next look. A call that changes nothing causes none. */
 static void hold_count_locked(struct gpreempt_queue *gq)
 {
 	bool held = !list_empty(&gq->hold.list), unbounded = false;
@@ -98,7 +95,25 @@ static void hold_count_locked(struct gpreempt_queue *gq)
 		smp_store_mb(gq->hold.any, held);
 		gq->hold.from = READ_ONCE(gq->gn->monitor.begun) + 1;
 	}
-	gpreempt_node_kick(gq->gn);
+	gq->gn->hold.changed = true;
+}
+
+/*
+ * After all that a call changes: the monitor preempts its caller and carries out what it sees, so a
+ * look in between would cost a runlist more. The look is at once: a program that holds its own
+ * queue waits for the device, so it pays for the looks that it causes.
+ */
+static void hold_look_locked(void)
+{
+	struct gpreempt_node *gn;
+
+	lockdep_assert_held(&gpreempt_lock);
+	list_for_each_entry(gn, &gpreempt_nodes, link) {
+		if (!gn->hold.changed)
+			continue;
+		gn->hold.changed = false;
+		gpreempt_node_kick(gn);
+	}
 }
 
 static void hold_end_locked(struct hold *hold)
@@ -114,7 +129,8 @@ static void hold_end_locked(struct hold *hold)
  * gpreempt_hold_forget_locked() - end all holds of a queue that goes, or whose node only observes
  * @gq: the queue
  *
- * Context: gpreempt_lock held.
+ * Context: gpreempt_lock held. The caller has the monitor look, when it has done the same to all
+ * queues that it is about.
  */
 void gpreempt_hold_forget_locked(struct gpreempt_queue *gq)
 {
@@ -123,6 +139,7 @@ void gpreempt_hold_forget_locked(struct gpreempt_queue *gq)
 	lockdep_assert_held(&gpreempt_lock);
 	list_for_each_entry_safe(hold, next, &gq->hold.list, of_queue)
 		hold_end_locked(hold);
+	gq->gn->hold.changed = false;
 }
 
 static struct hold *hold_find_locked(const struct gpreempt_holder *holder,
@@ -141,8 +158,14 @@ static struct hold *hold_find_locked(const struct gpreempt_holder *holder,
  * @holder: the caller's; NULL: ends all holds
  * @match: which queues
  * @unbounded: of a new hold
+ * @spare: holds that are not used yet
+ * @nr_spare: their number
  * @found: queues that match
- * @done: queues that are off the device, or that were held before this and are not any more
+ * @missing: of these, those that @holder does not hold yet
+ * @done: queues that are off the device, or that were held before this and are not any more; of a
+ *	wait, those that need not be waited for
+ * @off: queues that are not on the device
+ * @sent: all that one is waited for is that the device reads what it was sent
  * @denied: a hold was left that is not the caller's to end
  * @reset: a queue was reset while it was held
  */
@@ -150,11 +173,35 @@ struct hold_request {
 	struct gpreempt_holder *holder;
 	const struct gpreempt_target_match *match;
 	bool unbounded;
+	struct list_head spare;
+	u32 nr_spare;
 	u32 found;
+	u32 missing;
 	u32 done;
+	u32 off;
+	bool sent;
 	bool denied;
 	bool reset;
 };
+
+typedef int (*hold_fn)(struct gpreempt_queue *gq, struct hold_request *request);
+
+static int hold_walk_locked(struct hold_request *request, hold_fn fn)
+{
+	struct gpreempt_node *gn;
+	struct gpreempt_queue *gq;
+	int r;
+
+	lockdep_assert_held(&gpreempt_lock);
+	list_for_each_entry(gn, &gpreempt_nodes, link) {
+		list_for_each_entry(gq, &gn->queues.list, link) {
+			r = gpreempt_target_has(request->match, gq) ? fn(gq, request) : 0;
+			if (r)
+				return r;
+		}
+	}
+	return 0;
+}
 
 /* Only a hint: the backend looks again, and a caller that waits then waits until the timeout. */
 static int hold_may_be_held(const struct gpreempt_queue *gq)
@@ -174,95 +221,193 @@ static int hold_may_be_held(const struct gpreempt_queue *gq)
 	return overrides.process.exempt ? -EPERM : 0;
 }
 
-static int hold_check_one(struct gpreempt_queue *gq, void *arg)
+static int hold_check_one(struct gpreempt_queue *gq, struct hold_request *request)
 {
-	struct hold_request *request = arg;
+	int r = hold_may_be_held(gq);
 
-	if (!gpreempt_target_has(request->match, gq))
-		return 0;
 	request->found++;
-	return hold_may_be_held(gq);
+	if (r || hold_find_locked(request->holder, gq))
+		return r;
+	request->missing++;
+	if (!request->match->viewer.sees_all && gpreempt_compat_count(&gq->hold.list) >= MAX_HOLDS)
+		return -EUSERS;
+	return 0;
 }
 
-static int hold_one(struct gpreempt_queue *gq, void *arg)
+static int hold_one(struct gpreempt_queue *gq, struct hold_request *request)
 {
-	struct hold_request *request = arg;
-	struct hold *hold;
+	struct hold *hold = hold_find_locked(request->holder, gq);
 
-	if (!gpreempt_target_has(request->match, gq))
-		return 0;
-	if (gpreempt_tunables_observes(gq->gn))
-		return -EOPNOTSUPP;
-	hold = hold_find_locked(request->holder, gq);
 	if (!hold) {
-		if (!request->match->sees_all && gpreempt_compat_count(&gq->hold.list) >= MAX_HOLDS)
-			return -EUSERS;
-		hold = kzalloc(sizeof(*hold), GFP_KERNEL_ACCOUNT);
-		if (!hold)
-			return -ENOMEM;
+		hold = list_first_entry(&request->spare, struct hold, of_holder);
 		hold->holder = request->holder;
 		hold->gq = gq;
-		list_add_tail(&hold->of_holder, &request->holder->holds);
+		list_move_tail(&hold->of_holder, &request->holder->holds);
 		list_add_tail(&hold->of_queue, &gq->hold.list);
 	}
 	hold->unbounded |= request->unbounded;
-	hold->privileged |= request->match->sees_all;
+	hold->privileged |= request->match->viewer.sees_all;
 	hold_count_locked(gq);
 	return 0;
 }
 
-/*
- * gpreempt_lock held. Off the device, and not about to come back because of what was before it was
- * held. One that the driver keeps off (evicted after a memory violation, disabled) is off: when the
- * driver gives it back, the next pass takes it off.
- */
-static bool hold_is_off(const struct gpreempt_queue *gq)
+/* All or nothing. -EAGAIN: there are not enough spare ones. */
+static int hold_all(struct hold_request *request)
 {
-	return (s32)(READ_ONCE(gq->gn->monitor.ended) - gq->hold.from) >= 0 &&
-	       (gpreempt_policy_read(gq->policy.preempted) ||
-		gpreempt_policy_read(gq->policy.seen.driver_off));
+	int r;
+
+	request->found = 0;
+	request->missing = 0;
+	mutex_lock(&gpreempt_lock);
+	r = hold_walk_locked(request, hold_check_one);
+	if (!r && !request->found)
+		r = -ENOENT;
+	if (!r && request->missing > request->nr_spare)
+		r = -EAGAIN;
+	if (!r)
+		hold_walk_locked(request, hold_one);
+	hold_look_locked();
+	mutex_unlock(&gpreempt_lock);
+	return r;
 }
 
-static int hold_count_one(struct gpreempt_queue *gq, void *arg)
+/* No lock held: the caller's cgroup pays, and may have to wait for memory. */
+static int hold_make_spare(struct hold_request *request)
 {
-	struct hold_request *request = arg;
+	struct hold *hold;
 
-	if (gpreempt_target_has(request->match, gq) && hold_find_locked(request->holder, gq)) {
-		request->found++;
-		request->done += hold_is_off(gq);
+	for (; request->nr_spare < request->missing; request->nr_spare++) {
+		hold = kzalloc(sizeof(*hold), GFP_KERNEL_ACCOUNT);
+		if (!hold)
+			return -ENOMEM;
+		list_add_tail(&hold->of_holder, &request->spare);
 	}
 	return 0;
 }
 
+static int hold_begin(struct hold_request *request)
+{
+	struct hold *hold, *next;
+	int r;
+
+	INIT_LIST_HEAD(&request->spare);
+	do {
+		r = hold_all(request);
+		/* Others may come before they are held. */
+	} while (r == -EAGAIN && !(r = hold_make_spare(request)));
+	list_for_each_entry_safe(hold, next, &request->spare, of_holder)
+		kfree(hold);
+	return r;
+}
+
 /*
- * Until every queue is saved. Looking takes a mutex, so it is not done as the condition of a wait.
+ * gpreempt_lock held. Has what its holds were before counted for the last time? Not if the look
+ * that takes in what they are now is one of those that have not ended. Numbers wrap, and that of a
+ * queue may be from long ago.
  */
-static int hold_await_off(struct hold_request *request, u32 timeout_ms)
+static bool hold_is_seen(const struct gpreempt_queue *gq)
+{
+	u32 ended = READ_ONCE(gq->gn->monitor.ended), begun = READ_ONCE(gq->gn->monitor.begun);
+
+	return gq->hold.from - ended - 1 > begun - ended;
+}
+
+/*
+ * Off the device, and not about to come back because of what was before it was held. One that the
+ * driver keeps off (evicted after a memory violation, disabled) is off: when the driver gives it
+ * back, the next pass takes it off.
+ */
+static int hold_count_off(struct gpreempt_queue *gq, struct hold_request *request)
+{
+	if (!hold_find_locked(request->holder, gq))
+		return 0;
+	request->found++;
+	request->done += hold_is_seen(gq) && (gpreempt_policy_read(gq->policy.preempted) ||
+					      gpreempt_policy_read(gq->policy.seen.driver_off));
+	return 0;
+}
+
+/* gpreempt_lock held. Has the device read all that it was sent? False if it cannot be known now. */
+static bool hold_is_read(struct gpreempt_node *gn)
+{
+	bool read;
+
+	if (!mutex_trylock(&gn->waves.see_lock))
+		return false;
+	read = !READ_ONCE(gn->life.paused) && gn->backend->runlist_quiescent(gn);
+	mutex_unlock(&gn->waves.see_lock);
+	return read;
+}
+
+/*
+ * On the device, or kept off for another reason: a look that began after the hold ended left it
+ * there. A resume that was decided and not carried out is no reason.
+ */
+static int hold_count_back(struct gpreempt_queue *gq, struct hold_request *request)
+{
+	bool preempted = gpreempt_policy_read(gq->policy.preempted);
+	bool off = preempted || !READ_ONCE(gq->q->properties.is_active);
+	/* A node that has failed has given back everything, and does not look. */
+	bool seen = hold_is_seen(gq) || READ_ONCE(gq->gn->monitor.state) == GPREEMPT_STATE_FAILED;
+	bool done = seen;
+
+	if (seen && off)
+		done = !preempted || gpreempt_policy_read(gq->policy.action) != GPREEMPT_RESUME;
+	else if (seen)
+		done = hold_is_read(gq->gn);
+	request->found++;
+	request->done += done;
+	request->off += off || !done;
+	request->sent |= seen && !off && !done;
+	return 0;
+}
+
+/* What a wait sleeps between two looks at what the device has read, which ends no sleep. */
+#define HOLD_READ_US	50
+
+/* Returns what is left of the time, 0: none, or an error. */
+static long hold_sleep(const struct hold_request *request, unsigned int passes, unsigned long end)
+{
+	/*
+	 * What a wait returns is at least 1 if it was woken: on a busy node it would never reach 0.
+	 */
+	long left = end - jiffies;
+
+	if (left <= 0)
+		return 0;
+	if (!request->sent)
+		return wait_event_interruptible_timeout(gpreempt_acted,
+							gpreempt_node_passes() != passes, left) < 0 ?
+			       -ERESTARTSYS : left;
+	usleep_range(HOLD_READ_US, 2 * HOLD_READ_US);
+	return signal_pending(current) ? -ERESTARTSYS : left;
+}
+
+/*
+ * Until @fn finds all queues where they should be. Looking takes a mutex, so it is not done as the
+ * condition of a wait.
+ */
+static int hold_await_all(struct hold_request *request, hold_fn fn, u32 timeout_ms)
 {
 	/* One more, because the first has begun already. */
 	unsigned long end = jiffies + msecs_to_jiffies(timeout_ms) + 1;
+	long left;
 
-	for (;;) {
+	do {
 		unsigned int passes = gpreempt_node_passes();
-		long left;
 
 		request->found = 0;
 		request->done = 0;
-		gpreempt_node_walk_locked(hold_count_one, request);
+		request->off = 0;
+		request->sent = false;
+		mutex_lock(&gpreempt_lock);
+		hold_walk_locked(request, fn);
+		mutex_unlock(&gpreempt_lock);
 		if (request->found == request->done)
 			return request->found ? 0 : -ENOENT;
-		/*
-		 * What a wait returns is at least 1 if it was woken: on a busy node it would never
-		 * reach 0.
-		 */
-		left = end - jiffies;
-		if (left <= 0)
-			return -ETIME;
-		left = wait_event_interruptible_timeout(gpreempt_acted,
-							gpreempt_node_passes() != passes, left);
-		if (left < 0)
-			return left;
-	}
+		left = hold_sleep(request, passes, end);
+	} while (left > 0);
+	return left ?: -ETIME;
 }
 
 static bool hold_wait_begin(struct hold_wait *wait, bool unbounded)
@@ -289,12 +434,12 @@ static void hold_wait_end(struct hold_wait *wait)
 	spin_unlock(&hold_waits_lock);
 }
 
-static int hold_wait_until_off(struct hold_request *request, u32 timeout_ms)
+static int hold_await(struct hold_request *request, hold_fn fn, u32 timeout_ms)
 {
 	int r;
 
 	gpreempt_node_await();
-	r = hold_await_off(request, timeout_ms);
+	r = hold_await_all(request, fn, timeout_ms);
 	gpreempt_node_await_end();
 	return r;
 }
@@ -309,9 +454,8 @@ static int hold_wait_until_off(struct hold_request *request, u32 timeout_ms)
  *
  * Context: may sleep; no lock of the scheduler held.
  *
- * Return: 0; -ENOENT: there is none; -EBUSY, -EOPNOTSUPP, -EIO, -EPERM (exempt): nothing is held
- * that was not before; -ENOMEM, -EUSERS: nothing is held; -ETIME, -ERESTARTSYS: not saved yet, the
- * hold stays
+ * Return: 0; -ENOENT: there is none; -EBUSY, -EOPNOTSUPP, -EIO, -EPERM (exempt), -ENOMEM, -EUSERS:
+ * nothing is held that was not before; -ETIME, -ERESTARTSYS: not saved yet, the hold stays
  */
 int gpreempt_hold(struct gpreempt_holder *holder, const struct gpreempt_target_match *match,
 		  bool unbounded, u32 timeout_ms, u32 *nr_queues)
@@ -322,38 +466,27 @@ int gpreempt_hold(struct gpreempt_holder *holder, const struct gpreempt_target_m
 
 	if (!gpreempt_node_enabled(match->gpu_id))
 		return -EOPNOTSUPP;
-	/* All or nothing, as far as one can know. */
-	r = gpreempt_node_walk_locked(hold_check_one, &request);
-	if (r)
-		return r;
-	if (!request.found)
-		return -ENOENT;
-	if (!hold_wait_begin(&wait, match->sees_all))
+	if (!hold_wait_begin(&wait, match->viewer.sees_all))
 		return -EUSERS;
-	r = gpreempt_node_walk_locked(hold_one, &request);
-	if (r) {
-		gpreempt_unhold(holder, match, nr_queues);
-	} else {
-		r = hold_wait_until_off(&request, timeout_ms ?: queue_preemption_timeout_ms);
+	r = hold_begin(&request);
+	if (!r) {
+		r = hold_await(&request, hold_count_off, timeout_ms ?: queue_preemption_timeout_ms);
 		*nr_queues = request.done;
 	}
 	hold_wait_end(&wait);
 	return r;
 }
 
-static int hold_unhold_one(struct gpreempt_queue *gq, void *arg)
+static int hold_unhold_one(struct gpreempt_queue *gq, struct hold_request *request)
 {
-	struct hold_request *request = arg;
 	struct hold *hold, *next;
 	bool ended = false;
 
-	if (!gpreempt_target_has(request->match, gq))
-		return 0;
 	request->found++;
 	list_for_each_entry_safe(hold, next, &gq->hold.list, of_queue) {
 		if (request->holder && hold->holder != request->holder)
 			continue;
-		if (!request->holder && hold->privileged && !request->match->sees_all) {
+		if (!request->holder && hold->privileged && !request->match->viewer.sees_all) {
 			request->denied = true;
 			continue;
 		}
@@ -369,25 +502,44 @@ static int hold_unhold_one(struct gpreempt_queue *gq, void *arg)
  * gpreempt_unhold() - end holds
  * @holder: whose; NULL: all holders'
  * @match: of which queues
+ * @timeout_ms: how long to wait until each of them is on the device, or kept off it for another
+ *	reason: another hold, the scheduler or the driver; 0: not at all
  * @nr_queues: receives of how many
+ * @nr_off: receives how many of @match are not on the device after the wait; 0 without one
  *
  * Context: may sleep; no lock of the scheduler held.
  *
  * Return: 0; -ENOENT: there is no such queue; -EPERM: one is still held by a caller with
- * CAP_SYS_ADMIN, which this one cannot overrule; -EIO: one was reset and stays off, nothing is held
+ * CAP_SYS_ADMIN, which this one cannot overrule, and nothing was waited for; -EIO: one was reset
+ * and stays off, nothing is held; -ETIME, -ERESTARTSYS, -EUSERS: the holds have ended, and not all
+ * queues are back yet
  */
 int gpreempt_unhold(struct gpreempt_holder *holder, const struct gpreempt_target_match *match,
-		    u32 *nr_queues)
+		    u32 timeout_ms, u32 *nr_queues, u32 *nr_off)
 {
 	struct hold_request request = { .holder = holder, .match = match };
+	struct hold_wait wait;
+	int r;
 
-	gpreempt_node_walk_locked(hold_unhold_one, &request);
+	mutex_lock(&gpreempt_lock);
+	hold_walk_locked(&request, hold_unhold_one);
+	hold_look_locked();
+	mutex_unlock(&gpreempt_lock);
 	*nr_queues = request.done;
+	*nr_off = 0;
 	if (request.denied)
 		return -EPERM;
 	if (request.reset)
 		return -EIO;
-	return request.found ? 0 : -ENOENT;
+	if (!request.found || !timeout_ms)
+		return request.found ? 0 : -ENOENT;
+	if (!hold_wait_begin(&wait, match->viewer.sees_all))
+		return -EUSERS;
+	r = hold_await(&request, hold_count_back, timeout_ms);
+	hold_wait_end(&wait);
+	*nr_off = request.off;
+	/* They have ended meanwhile. */
+	return r == -ENOENT ? 0 : r;
 }
 
 /**
@@ -403,6 +555,7 @@ void gpreempt_holder_release(struct gpreempt_holder *holder)
 	mutex_lock(&gpreempt_lock);
 	list_for_each_entry_safe(hold, next, &holder->holds, of_holder)
 		hold_end_locked(hold);
+	hold_look_locked();
 	mutex_unlock(&gpreempt_lock);
 }
 

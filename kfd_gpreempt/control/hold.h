@@ -19,6 +19,12 @@ struct gpreempt_holder {
 	struct list_head holds;
 };
 
+/* What hold.c keeps of a node, and writes alone. */
+struct gpreempt_node_hold {
+	/** @changed: of one of its queues, in this call; under gpreempt_lock */
+	bool changed;
+};
+
 /* What hold.c keeps of a queue, and writes alone. */
 struct gpreempt_queue_hold {
 	/** @list: holds of it, under gpreempt_lock */
@@ -41,7 +47,7 @@ void gpreempt_hold_forget_locked(struct gpreempt_queue *gq);
 int gpreempt_hold(struct gpreempt_holder *holder, const struct gpreempt_target_match *match,
 		  bool unbounded, u32 timeout_ms, u32 *nr_queues);
 int gpreempt_unhold(struct gpreempt_holder *holder, const struct gpreempt_target_match *match,
-		    u32 *nr_queues);
+		    u32 timeout_ms, u32 *nr_queues, u32 *nr_off);
 void gpreempt_holder_release(struct gpreempt_holder *holder);
 
 #endif /* GPREEMPT_HOLD_H */

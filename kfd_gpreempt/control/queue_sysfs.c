@@ -7,16 +7,14 @@
  * driver's are, and tell when a program works: so the reader's rights are checked.
  */
 #include <linux/capability.h>
-#include <linux/cred.h>
 #include <linux/kernel.h>
-#include <linux/rcupdate.h>
-#include <linux/sched.h>
 #include <linux/string.h>
 #include <linux/sysfs.h>
 
 #include "core/node.h"
 #include "core/obstacle.h"
 #include "queue_sysfs.h"
+#include "target.h"
 
 /**
  * gpreempt_queue_sysfs_state() - what a queue does, in a word
@@ -181,15 +179,19 @@ bool kfd_gpreempt_owns(const struct attribute *attr)
 	return false;
 }
 
-/* As GPREEMPT_IOC_LIST has it: whose a process is, its effective user id says. */
-static bool queue_sysfs_may_see(const struct queue *q)
+/*
+ * gpreempt_lock held. Those who may list the queue have its files. Return: 0, -ENODATA: scheduling
+ * is switched off, or -EACCES
+ */
+static int queue_sysfs_check(const struct queue *q)
 {
-	bool own;
+	const struct gpreempt_target everything = { .scope = GPREEMPT_SCOPE_ALL };
+	struct gpreempt_target_match match;
 
-	rcu_read_lock();
-	own = uid_eq(task_cred_xxx(q->process->lead_thread, euid), current_euid());
-	rcu_read_unlock();
-	return own || capable(CAP_SYS_ADMIN);
+	if (!q->gpreempt)
+		return -ENODATA;
+	gpreempt_target_resolve(&everything, &match);
+	return gpreempt_target_has(&match, q->gpreempt) ? 0 : -EACCES;
 }
 
 /**
@@ -200,18 +202,17 @@ static bool queue_sysfs_may_see(const struct queue *q)
  *
  * Context: sysfs; no lock held; may sleep.
  *
- * Return: length; -ENODATA: scheduling is switched off; -EACCES: another user's queue, without
- * CAP_SYS_ADMIN
+ * Return: length; -ENODATA: scheduling is switched off; -EACCES: GPREEMPT_IOC_LIST would not list
+ * the queue
  */
 ssize_t kfd_gpreempt_queue_show(struct queue *q, struct attribute *attr, char *buf)
 {
 	const struct queue_attribute *qa = container_of(attr, struct queue_attribute, attr);
-	ssize_t r = -ENODATA;
+	ssize_t r;
 
-	if (!queue_sysfs_may_see(q))
-		return -EACCES;
 	mutex_lock(&gpreempt_lock);
-	if (q->gpreempt)
+	r = queue_sysfs_check(q);
+	if (!r)
 		r = qa->show(q->gpreempt, buf);
 	mutex_unlock(&gpreempt_lock);
 	return r;
@@ -227,19 +228,20 @@ ssize_t kfd_gpreempt_queue_show(struct queue *q, struct attribute *attr, char *b
  * Context: sysfs; no lock held; may sleep.
  *
  * Return: @size; -EIO: the file is not ours or read-only; -ENODATA: scheduling is switched off;
- * -EINVAL; -EPERM: without CAP_SYS_NICE
+ * -EACCES: as for kfd_gpreempt_queue_show(); -EINVAL; -EPERM: without CAP_SYS_NICE
  */
 ssize_t kfd_gpreempt_queue_store(struct kobject *kobj, struct attribute *attr, const char *buf,
 				 size_t size)
 {
 	struct queue *q = container_of(kobj, struct queue, kobj);
 	const struct queue_attribute *qa = container_of(attr, struct queue_attribute, attr);
-	ssize_t r = -ENODATA;
+	ssize_t r;
 
 	if (!kfd_gpreempt_owns(attr) || !qa->store)
 		return -EIO;
 	mutex_lock(&gpreempt_lock);
-	if (q->gpreempt)
+	r = queue_sysfs_check(q);
+	if (!r)
 		r = qa->store(q->gpreempt, buf, size);
 	mutex_unlock(&gpreempt_lock);
 	return r;

@@ -3,6 +3,7 @@
  * target.c - which queues a command is about, and whether the caller may name them
  *
  * Rights are those of the initial user namespace: root in a container is a user like any other.
+ * viewer.h has the rule.
  */
 #include <linux/capability.h>
 #include <linux/cgroup.h>
@@ -18,11 +19,19 @@
 #include "core/node.h"
 #include "target.h"
 
+/*
+ * A user who makes user namespaces does not become many users by the ids that it has there.
+ */
+static kuid_t target_user(kuid_t uid, const struct user_namespace *ns)
+{
+	for (; ns != &init_user_ns; ns = ns->parent)
+		uid = ns->owner;
+	return uid;
+}
+
 /**
  * gpreempt_target_user_of() - which user pays for what a process asks for?
  * @leader: the process's leader
- *
- * A user who makes user namespaces does not become many users by the ids that it has there.
  *
  * Context: any that may be a reader of RCU.
  *
@@ -30,21 +39,25 @@
  */
 kuid_t gpreempt_target_user_of(struct task_struct *leader)
 {
-	const struct user_namespace *ns;
 	kuid_t uid;
 
 	rcu_read_lock();
-	uid = task_cred_xxx(leader, euid);
-	for (ns = task_cred_xxx(leader, user_ns); ns != &init_user_ns; ns = ns->parent)
-		uid = ns->owner;
+	uid = target_user(task_cred_xxx(leader, euid), task_cred_xxx(leader, user_ns));
 	rcu_read_unlock();
 	return uid;
 }
 
-/* Its leader is the caller's user's, or the caller may everything. */
-static int target_check_owner(struct task_struct *leader, const struct gpreempt_target_match *match)
+/**
+ * gpreempt_target_user_of_cred() - the same for the opener of a file
+ * @cred: its rights, which stay
+ *
+ * Context: any.
+ *
+ * Return: as gpreempt_target_user_of()
+ */
+kuid_t gpreempt_target_user_of_cred(const struct cred *cred)
 {
-	return match->sees_all || uid_eq(match->viewer_uid, task_cred_xxx(leader, euid)) ? 0 : -EACCES;
+	return target_user(cred->euid, cred->user_ns);
 }
 
 static int target_resolve_process(const struct gpreempt_target *target,
@@ -59,7 +72,7 @@ static int target_resolve_process(const struct gpreempt_target *target,
 	match->pid = get_pid(target->pid ? find_vpid(target->pid) : task_tgid(current));
 	leader = match->pid ? pid_task(match->pid, PIDTYPE_TGID) : NULL;
 	if (leader)
-		r = target_check_owner(leader, match);
+		r = gpreempt_viewer_sees_process(&match->viewer, leader) ? 0 : -EACCES;
 	rcu_read_unlock();
 	return r;
 }
@@ -72,6 +85,7 @@ static int target_resolve_cgroup(const struct gpreempt_target *target,
 	if (IS_ERR(cgroup))
 		return -EBADF;
 	match->cgroup_id = cgroup_id(cgroup);
+	match->cgroup_level = cgroup->level;
 	cgroup_put(cgroup);
 	return 0;
 }
@@ -104,9 +118,11 @@ int gpreempt_target_resolve(const struct gpreempt_target *target,
 		.gpu_id = target->gpu_id,
 		.queue_id = target->queue_id,
 		.context = target->context,
-		.viewer_ns = task_active_pid_ns(current),
-		.viewer_uid = current_euid(),
-		.sees_all = capable(CAP_SYS_ADMIN),
+		.viewer = {
+			.ns = task_active_pid_ns(current),
+			.uid = current_euid(),
+			.sees_all = capable(CAP_SYS_ADMIN),
+		},
 	};
 	rest.scope = 0;
 	switch (target->scope) {
@@ -160,8 +176,16 @@ static bool target_is_visible(const struct gpreempt_queue *gq,
 {
 	struct task_struct *leader = gq->process->p->lead_thread;
 
-	return task_tgid_nr_ns(leader, match->viewer_ns) ||
-	       (match->sees_all && gq->process->context > 1 && !task_tgid(leader));
+	return gpreempt_viewer_sees_process(&match->viewer, leader) ||
+	       (match->viewer.sees_all && gq->process->context > 1 && !task_tgid(leader));
+}
+
+/* rcu held. Is it in the cgroup, or in one below it? */
+static bool target_is_below(struct task_struct *leader, const struct gpreempt_target_match *match)
+{
+	struct cgroup *cgroup = cgroup_ancestor(task_dfl_cgroup(leader), match->cgroup_level);
+
+	return cgroup && cgroup_id(cgroup) == match->cgroup_id;
 }
 
 /**
@@ -190,9 +214,8 @@ bool gpreempt_target_has(const struct gpreempt_target_match *match, const struct
 	has = match->pid ? task_tgid(leader) == match->pid :
 			   /* What the caller could not name one by one is looked at. */
 			   target_is_visible(gq, match) &&
-			      !target_check_owner(leader, match) &&
 			      (match->scope == GPREEMPT_SCOPE_ALL ||
-			       gpreempt_priority_is_below(leader, match->cgroup_id));
+			       target_is_below(leader, match));
 	rcu_read_unlock();
 	return has;
 }

@@ -6,13 +6,14 @@
 #include <linux/types.h>
 #include <linux/uidgid.h>
 #include "uapi/linux/kfd_gpreempt.h"
+#include "viewer.h"
 
 struct gpreempt_node;
 struct gpreempt_queue;
 struct gpreempt_process;
+struct cred;
 struct kfd_process;
 struct pid;
-struct pid_namespace;
 struct task_struct;
 
 /**
@@ -24,9 +25,8 @@ struct task_struct;
  * @context: which of the program's KFD processes; 0: all
  * @process: one of KFD's; NULL: it does not matter which
  * @cgroup_id: the cgroup; 0 with other scopes
- * @viewer_ns: pid namespace of the caller
- * @viewer_uid: who asks
- * @sees_all: has CAP_SYS_ADMIN
+ * @cgroup_level: how many are above it
+ * @viewer: who asks
  */
 struct gpreempt_target_match {
 	u32 scope;
@@ -36,12 +36,12 @@ struct gpreempt_target_match {
 	u32 context;
 	const struct kfd_process *process;
 	u64 cgroup_id;
-	struct pid_namespace *viewer_ns;
-	kuid_t viewer_uid;
-	bool sees_all;
+	u32 cgroup_level;
+	struct gpreempt_viewer viewer;
 };
 
 kuid_t gpreempt_target_user_of(struct task_struct *leader);
+kuid_t gpreempt_target_user_of_cred(const struct cred *cred);
 int gpreempt_target_resolve(const struct gpreempt_target *target,
 			    struct gpreempt_target_match *match);
 void gpreempt_target_release(struct gpreempt_target_match *match);

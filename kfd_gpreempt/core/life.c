@@ -74,9 +74,6 @@ static void life_start(struct gpreempt_node *gn)
 			PTR_ERR(thread));
 		return;
 	}
-	/* Registers are nearest there, as are programs that feed the device. */
-	gpreempt_compat_keep_near(thread, nid);
-
 	mutex_lock(&gn->pass_lock);
 	life_begin_anew(gn, false);
 	gn->revive = false;

@@ -14,9 +14,10 @@
  *     sleep                               poll, interval, or until something changes
  *
  * The thread has three speeds. *Parked*: no queue could outrank another, and there is no timer.
- * *Interval* (``gpreempt_interval_ms``): one could, but not both sides have had work within the
- * last second. *Polling* (``gpreempt_poll_us``): both have. The end of a hold, a relief, a turn, or
- * of any other time that the rules of policy.c know shortens a sleep.
+ * Such a node is left alone: no register is read, and no doorbell withdrawn. *Interval*
+ * (``gpreempt_interval_ms``): one could, but not both sides have had work within the last second.
+ * *Polling* (``gpreempt_poll_us``): both have. The end of a hold, a relief, a turn, or of any
+ * other time that the rules of policy.c know shortens a sleep.
  *
  * Polling counts from pass to pass, with these limits:
  *
@@ -43,13 +44,21 @@
  * the CPU the device is idle. Where monitors of many nodes keep a CPU busy, a normal thread could
  * wait there for a second.
  *
- * A change of a priority, a hold, announced work or a queue causes a pass: at once if the last one
- * was ``gpreempt_poll_us`` ago (a millisecond if that is longer or 0), otherwise when that time is
- * over. A loop of such calls takes no privilege, but costs no more passes than polling, and only on
- * nodes on which the process has queues. News of a job causes a pass in the same way. That it
- * begins elsewhere, or is taken off, does so at once if the last pass for such news was so long
- * ago. Writes of parameters, switching and the end of a reset cause a pass at once. No limit makes
- * passes rarer than ``gpreempt_interval_ms``, or misses a deadline.
+ * A change of a priority, announced work or a queue causes a pass: at once if the last one was
+ * ``gpreempt_poll_us`` ago (a millisecond if that is longer or 0) and the limits above allow it,
+ * otherwise when they do. A loop of such calls takes no privilege, but costs no more passes than
+ * polling, and only on nodes on which the process has queues. News of a job causes a pass in the
+ * same way. That it begins elsewhere, or is taken off, does so at once if the last pass for such
+ * news was so long ago. Holds and their ends, writes of parameters, switching and the end of a
+ * reset cause a pass at once, and so does any time that the rules know. Passes may be ahead of the
+ * limits by two milliseconds in all for that. In a loop of holds or hints they are, and then the
+ * limits hold again. No limit makes passes rarer than ``gpreempt_interval_ms``.
+ *
+ * Everything that a pass does counts, deriving priorities as well. Programs can have priorities
+ * derived in a loop, but that makes passes no rarer: it takes 1/24 of the time on top at most, and
+ * for that a pass leaves changes to a later one if it would have to derive too often. Then of two
+ * passes in a row one derives nothing, and that one counts. What a process derives its priorities
+ * from is kept with it: nothing that other users set or nest makes it dearer.
  *
  * A node on which processes of different priority have queues is not parked, even if none of them
  * works: a higher one may begin at any moment, and writes no more than its ring and its doorbell.
@@ -79,6 +88,7 @@
 #include <linux/slab.h>
 
 #include "node.h"
+#include "compat/compat.h"
 #include "demand.h"
 #include "pass.h"
 #include "control/dump.h"
@@ -108,8 +118,10 @@
  */
 #define MONITOR_IDLE_NAP_NS	1000000000ULL
 #define MONITOR_SETTLE_NAP_NS	50000000ULL
-/* A change is looked at after this time at the latest, however rare looks are. */
+/* A change is looked at after this time, or when looks may be as often as that. */
 #define MAX_NUDGE_NS		1000000ULL
+/* By so much looks that cannot wait may be ahead of their limits. */
+#define MAX_AHEAD_NS		2000000ULL
 /*
  * When everything has to be resumed, queues that the device still holds are waited for, for so
  * long.
@@ -159,7 +171,7 @@ static void monitor_derive(struct gpreempt_node *gn, struct gpreempt_queue *gq, 
 	u32 found = gpreempt_priority_derive(gn, gq, now_ns);
 
 	gpreempt_job_derive(gq->process);
-	gpreempt_group_derive(gq->process, now_ns);
+	gpreempt_group_derive(gq->process);
 	if (found & GPREEMPT_DERIVED_HINT)
 		gn->monitor.hinted = true;
 	if (gpreempt_stopped_matters(gq->process))
@@ -182,7 +194,10 @@ static inline void monitor_sample_one(struct gpreempt_queue *gq, u64 now_ns)
 	gpreempt_demand_sample(&gq->policy, rptr, wptr, pending, now_ns);
 }
 
-/* Read section held. Queues that do not fit are looked at in the next pass. */
+/*
+ * Read section held. Queues that do not fit are looked at in the next pass. What was kept of the
+ * job of a process may be gone, also if priorities are derived later.
+ */
 static void monitor_sample_all(struct gpreempt_node *gn, bool anew, u64 now_ns)
 {
 	struct gpreempt_queue *gq;
@@ -203,6 +218,8 @@ static void monitor_sample_all(struct gpreempt_node *gn, bool anew, u64 now_ns)
 		/* One that has just been registered, too: its registration kicks a moment later. */
 		if (anew || !gq->priority.derived)
 			monitor_derive(gn, gq, now_ns);
+		else
+			gpreempt_job_derive(gq->process);
 		if (gq->priority.dead)
 			continue;
 		monitor_sample_one(gq, now_ns);
@@ -258,7 +275,6 @@ static void monitor_sample(struct gpreempt_node *gn, bool anew, u64 now_ns)
 	 */
 	bool kicked = READ_ONCE(gn->kick);
 
-	anew |= kicked;
 	if (gpreempt_group_take(gn)) {
 		anew = true;
 		gn->monitor.all_due_ns = 0;
@@ -405,6 +421,7 @@ static int monitor_carry_out(struct gpreempt_node *gn)
 	if (!outcome.error)
 		gpreempt_policy_overhead(&gn->policy, outcome.elapsed_ns, outcome.preempted,
 					 ktime_get_ns());
+	gpreempt_account_passed(&gn->policy, outcome.elapsed_ns, ktime_get_ns());
 	/*
 	 * Otherwise the next look finds it so. One that is switched off while paused must not look:
 	 * the driver's side is down.
@@ -679,6 +696,19 @@ static void monitor_end_decision(struct gpreempt_node *gn, const struct gpreempt
 	gpreempt_stats_observing(gn, observes);
 }
 
+/*
+ * Every change kicks, except for nice values and the driver's own obstacles. What programs change
+ * in a loop may be left to a later look.
+ */
+static bool monitor_takes_changes(struct gpreempt_node *gn, u64 now_ns)
+{
+	if (gn->policy.ops != gpreempt_tunables_policy(gn))
+		return true;
+	if (!gn->monitor.hurries && now_ns < gn->monitor.derive_due_ns)
+		return false;
+	return READ_ONCE(gn->kick) && xchg(&gn->kick, false);
+}
+
 /* Priorities are derived anew where something has changed them, and once in every interval. */
 static bool monitor_derives_anew(struct gpreempt_node *gn, u64 now_ns)
 {
@@ -697,18 +727,32 @@ static bool monitor_derives_anew(struct gpreempt_node *gn, u64 now_ns)
 	return true;
 }
 
-/* The decision is made. @derive_ns: what deriving priorities took. */
-static void monitor_end_pass(struct gpreempt_node *gn, struct gpreempt_pass *pass, u64 derive_ns)
+/*
+ * What passes that derive priorities take has its own share of the time. As with the cost of a pass
+ * of two in a row the shorter one counts.
+ */
+static void monitor_pay_for_deriving(struct gpreempt_node *gn, u64 now_ns, u64 took_ns)
+{
+	gn->monitor.derive_due_ns =
+		now_ns + GPREEMPT_LOOK_SHARE * min(took_ns, gn->monitor.derive_took_ns);
+	gn->monitor.derive_took_ns = took_ns;
+}
+
+/* The decision is made. @derived: priorities were derived. */
+static void monitor_end_pass(struct gpreempt_node *gn, struct gpreempt_pass *pass, bool derived)
 {
 	struct gpreempt_decision *decision = &pass->decision;
-	u64 took_ns;
+	u64 took_ns, look_ns;
 
 	gn->monitor.decided_ns = ktime_get_ns();
 	took_ns = gn->monitor.decided_ns - pass->now_ns;
 	/* Waves that no decision asked for are paid for by those who want them. */
-	gpreempt_policy_cost(&gn->policy,
-			     took_ns - derive_ns - gn->waves.asked_ns + gn->monitor.arming_ns,
-			     pass->needs_waves ? gn->waves.asked_ns : 0);
+	look_ns = took_ns - gn->waves.asked_ns + gn->monitor.arming_ns;
+	gpreempt_policy_cost(&gn->policy, look_ns, pass->needs_waves ? gn->waves.asked_ns : 0);
+	if (derived)
+		monitor_pay_for_deriving(gn, pass->now_ns, look_ns);
+	gn->monitor.paid_ns = clamp(gn->monitor.paid_ns, pass->now_ns,
+				    pass->now_ns + MAX_AHEAD_NS) + gn->policy.cost_ns;
 	gn->monitor.arming_ns = 0;
 	gn->monitor.level = decision->level_valid ? decision->level : GPREEMPT_LEVEL_NONE;
 	gpreempt_stats_pass(gn, decision, pass->now_ns, gn->monitor.decided_ns);
@@ -723,7 +767,6 @@ static void monitor_end_pass(struct gpreempt_node *gn, struct gpreempt_pass *pas
 static bool monitor_pass(struct gpreempt_node *gn, struct gpreempt_pass *pass)
 {
 	struct gpreempt_decision *decision = &pass->decision;
-	u64 derive_ns = 0;
 	bool anew, decided;
 	int idx;
 
@@ -731,8 +774,7 @@ static bool monitor_pass(struct gpreempt_node *gn, struct gpreempt_pass *pass)
 	pass->asks_runlist = false;
 	pass->needs_waves = false;
 	gn->monitor.looked_ns = pass->now_ns;
-	/* Every change kicks, except for nice values and the driver's own obstacles. */
-	if (xchg(&gn->kick, false) || gn->policy.ops != gpreempt_tunables_policy(gn))
+	if (monitor_takes_changes(gn, pass->now_ns))
 		gn->monitor.derived_ns = 0;
 	if (!gn->monitor.derived_ns)
 		gn->monitor.all_due_ns = 0;
@@ -756,12 +798,6 @@ static bool monitor_pass(struct gpreempt_node *gn, struct gpreempt_pass *pass)
 	monitor_sample(gn, anew, pass->now_ns);
 	if (anew)
 		monitor_account_anew(gn, pass->now_ns);
-	/*
-	 * Programs can ask for this in a loop: it makes looks no rarer, or work would be noticed
-	 * later for it.
-	 */
-	if (anew)
-		derive_ns = ktime_get_ns() - pass->now_ns;
 	monitor_count_hints(gn, pass->now_ns);
 	decided = monitor_decide(gn, pass);
 	if (decided)
@@ -772,29 +808,46 @@ static bool monitor_pass(struct gpreempt_node *gn, struct gpreempt_pass *pass)
 	if (!decided)
 		return monitor_put_off(gn, pass);
 
-	monitor_end_pass(gn, pass, derive_ns);
+	monitor_end_pass(gn, pass, anew);
 	monitor_end_decision(gn, decision);
 	return true;
 }
 
-/* For how long may the monitor sleep still? 0: it has to look. */
+/* No look comes before that, whatever asks for it: looks would have been too many. */
+static u64 monitor_earliest(const struct gpreempt_node *gn)
+{
+	return gn->monitor.paid_ns - min(gn->monitor.paid_ns, MAX_AHEAD_NS);
+}
+
+/*
+ * For how long may the monitor sleep still? 0: it has to look. Programs can make calls in a loop:
+ * they do not lift the limits that polling has.
+ */
 static u64 monitor_sleep_left(const struct gpreempt_node *gn, u64 until_ns, u64 now_ns)
 {
-	u64 nudge_ns = min(gn->tun.params.poll_ns ?: MAX_NUDGE_NS, MAX_NUDGE_NS);
+	u64 nudge_ns = max(min(gn->tun.params.poll_ns ?: MAX_NUDGE_NS, MAX_NUDGE_NS),
+			   gn->policy.cost_ns);
 
 	if (kthread_should_stop())
 		return 0;
 	/* The end of a pause wakes it. */
 	if (READ_ONCE(gn->life.paused))
 		return U64_MAX;
-	if (READ_ONCE(gn->urgent) || READ_ONCE(gn->doorbell_ns))
+	/* These have limits of their own. */
+	if (READ_ONCE(gn->doorbell_ns))
 		return 0;
-	if (READ_ONCE(gn->kick) || READ_ONCE(gn->told))
+	if (READ_ONCE(gn->urgent))
+		until_ns = now_ns;
+	if (READ_ONCE(gn->told))
 		until_ns = min(until_ns, gn->monitor.looked_ns + nudge_ns);
+	if (READ_ONCE(gn->kick))
+		until_ns = min(until_ns, max(gn->monitor.looked_ns + nudge_ns,
+					     gn->monitor.derive_due_ns));
 	if (READ_ONCE(gn->begins))
 		until_ns = min(until_ns, gn->monitor.begins_ns + nudge_ns);
 	if (until_ns == U64_MAX)
 		return U64_MAX;
+	until_ns = max(until_ns, monitor_earliest(gn));
 	return until_ns > now_ns ? until_ns - now_ns : 0;
 }
 
@@ -853,12 +906,16 @@ static u64 monitor_wait_for_doorbells(struct gpreempt_node *gn,
 /* For how long may it sleep for the account? @told: a doorbell tells of all work that comes. */
 static u64 monitor_account_nap(struct gpreempt_node *gn, bool told)
 {
+	u64 nap_ns;
+
 	if (!gn->tun.account)
 		return U64_MAX;
 	/* Counters that have shown no wave yet are asked without telling decisions. */
 	if (gn->policy.account.nr_open && !gn->policy.account.tells)
 		gpreempt_waves_see(gn);
-	return gpreempt_account_nap(&gn->policy, told, ktime_get_ns());
+	nap_ns = gpreempt_account_nap(&gn->policy, told, ktime_get_ns());
+	/* Awake before it, a program that sees the monitor run would know that a look comes. */
+	return nap_ns == U64_MAX ? nap_ns : nap_ns + MAX_SLACK_NS;
 }
 
 /* How long may the monitor sleep after this decision, which has been carried out? */
@@ -867,7 +924,9 @@ static u64 monitor_nap_after(struct gpreempt_node *gn, const struct gpreempt_dec
 {
 	u64 nap_ns = decision->park ? U64_MAX : decision->next_ns;
 
-	if (!decision->park && gn->tun.wakeup != GPREEMPT_WAKEUP_POLL && !gn->tun.params.observe)
+	/* Nothing is withdrawn from equals. */
+	if (!decision->park && gn->tun.wakeup != GPREEMPT_WAKEUP_POLL && !gn->tun.params.observe &&
+	    gpreempt_policy_matters(&gn->policy))
 		nap_ns = monitor_wait_for_doorbells(gn, decision, waits);
 	/* No work, and no arming either, is urgent. */
 	if (gn->monitor.parks)
@@ -893,6 +952,8 @@ static u64 monitor_look(struct gpreempt_node *gn)
 		WRITE_ONCE(gn->begins, false);
 		gn->monitor.begins_ns = ktime_get_ns();
 	}
+	gn->monitor.hurries = READ_ONCE(gn->urgent) &&
+			      gn->monitor.paid_ns < gn->monitor.looked_ns + MAX_AHEAD_NS;
 	/*
 	 * Before anything is looked at. Pairs with gpreempt_node_look() and gpreempt_node_tell(),
 	 * which are called after the reason was written.
@@ -960,6 +1021,26 @@ static void monitor_dump_if_asked(struct gpreempt_node *gn)
 	gpreempt_dump_log(gn);
 }
 
+/* So often it is looked whether CPUs of the device's NUMA node have come or gone. */
+#define MONITOR_PLACE_NS	1000000000ULL
+
+/*
+ * No lock held. Registers are nearest to the CPUs of the device's NUMA node, as are programs that
+ * feed it. These may go and come.
+ */
+static void monitor_keep_near(struct gpreempt_node *gn)
+{
+	u64 now_ns = ktime_get_ns();
+	bool first = !gn->monitor.placed_ns;
+
+	if (!first && now_ns - gn->monitor.placed_ns < MONITOR_PLACE_NS)
+		return;
+	gn->monitor.is_near =
+		gpreempt_compat_keep_near(current, dev_to_node(gn->node->adev->dev),
+					  first ? NULL : &gn->monitor.is_near);
+	gn->monitor.placed_ns = now_ns;
+}
+
 /**
  * gpreempt_monitor() - the thread of a node
  * @data: struct gpreempt_node
@@ -980,7 +1061,9 @@ int gpreempt_monitor(void *data)
 	 */
 	WRITE_ONCE(gn->monitor.task, current);
 	sched_set_fifo_low(current);
+	gn->monitor.placed_ns = 0;
 	while (!kthread_should_stop()) {
+		monitor_keep_near(gn);
 		if (nap_ns == U64_MAX)
 			woken_ns = ktime_get_ns();
 		monitor_make_room(gn);

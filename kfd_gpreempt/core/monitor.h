@@ -67,8 +67,20 @@ struct gpreempt_node_monitor {
 	u64 looked_ns;
 	/** @begins_ns: when the last look began because a job begins elsewhere; the monitor's */
 	u64 begins_ns;
+	/** @hurries: this look is made at once, and takes all changes in; the monitor's alone */
+	bool hurries;
+	/** @paid_ns: all looks so far are within their limits at that time; the monitor's alone */
+	u64 paid_ns;
+	/** @derive_due_ns: when changes are taken in again; the monitor's alone */
+	u64 derive_due_ns;
+	/** @derive_took_ns: what the last pass that derived priorities took; likewise */
+	u64 derive_took_ns;
 	/** @waits_ns: since when the driver waits for a fence; 0: it did not; the monitor's */
 	u64 waits_ns;
+	/** @placed_ns: when it was last looked where it may run; 0: not yet; the monitor's alone */
+	u64 placed_ns;
+	/** @is_near: there was a CPU of the device's NUMA node then; the monitor's alone */
+	bool is_near;
 	/** @state: what the monitor does; written by it */
 	enum gpreempt_state state;
 	/**

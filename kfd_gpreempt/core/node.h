@@ -10,8 +10,8 @@
  * that runs under p->mutex. The monitor reads the list of queues under its node's srcu and holds
  * its own pass_lock during a pass: pass_lock > dqm_lock > srcu > the index locks of the graphics
  * engine, and nothing else that sleeps. see_lock is for readers that decide nothing, and taken
- * before srcu. The mutexes of event.c, group.c and priority.c are taken with none of these held.
- * Spinlocks are innermost.
+ * before srcu. The mutexes of event.c, group.c and priority.c are taken with none of these held,
+ * that of usage.c before gpreempt_lock. Spinlocks are innermost.
  *
  * A suspend or a reset takes pass_lock, and waits for what may be waited for under it: dqm_lock and
  * the device. So under pass_lock nothing is allocated, no page table is changed (MMU notifiers of
@@ -62,6 +62,11 @@ struct gpreempt_process {
 	struct list_head link;
 	/** @gn: the node */
 	struct gpreempt_node *gn;
+	/**
+	 * @pid: its struct pid, referenced: keeps its pid namespaces; NULL: it had been reaped when
+	 * its first queue was adopted
+	 */
+	struct pid *pid;
 	/** @p: the process; valid as long as one of its queues is registered */
 	struct kfd_process *p;
 	/** @pdd: its side on the node; same lifetime */
@@ -196,6 +201,8 @@ struct gpreempt_node {
 	struct gpreempt_node_group group;
 	/** @usage: usage.c */
 	struct gpreempt_node_usage usage;
+	/** @hold: hold.c */
+	struct gpreempt_node_hold hold;
 	/** @monitor: monitor.c */
 	struct gpreempt_node_monitor monitor;
 	/** @tunables: tunables.c */

@@ -1616,7 +1616,7 @@ bool gpreempt_policy_needs_waves(struct gpreempt_policy_node *pn, u64 now_ns)
 	if (pn->observed && !pn->params.observe)
 		policy_end_observing(pn);
 	pn->asked = policy_waves_matter(pn, now_ns);
-	pn->unproven = policy_unproven(pn);
+	pn->unproven = gpreempt_policy_matters(pn) && policy_unproven(pn);
 	return pn->asked;
 }
 
@@ -2385,8 +2385,8 @@ void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns,
 	decision->rivals = rivals == RIVALS;
 	if (decision->contended)
 		pn->contended_ns = now_ns;
-	decision->park = !decision->nr_preempted && !decision->nr_preempt && !decision->contended &&
-			 !policy_can_outrank(pn, now_ns, ALL);
+	pn->differs = decision->contended || policy_can_outrank(pn, now_ns, ALL);
+	decision->park = !decision->nr_preempted && !decision->nr_preempt && !pn->differs;
 	if (pn->jobs) {
 		policy_tell_jobs(pn, now_ns);
 		decision->park = policy_jobs_park(pn, decision->park, now_ns);

@@ -877,6 +877,7 @@ extern const struct gpreempt_policy_ops *const gpreempt_policies[];
  * @level_valid: of the last decision: some queue has demand
  * @level_rank: of the last decision: the highest rank with demand
  * @worked_ns: when some queue last had demand
+ * @differs: of the last decision: some queue could outrank another, or wait for its share
  * @contended_ns: when the node was last found contended
  * @cost_ns: what the last pass cost, as the time until the next one that pays for it
  * @last_cost_ns: the same, whatever came between
@@ -937,6 +938,7 @@ struct gpreempt_policy_node {
 	bool level_valid;
 	s64 level_rank;
 	u64 worked_ns;
+	bool differs;
 	u64 contended_ns;
 	u64 cost_ns;
 	u64 last_cost_ns;
@@ -1052,6 +1054,16 @@ gpreempt_policy_tenant_of(const struct gpreempt_policy_node *pn,
 	const struct gpreempt_policy_job *job = q->process->job;
 
 	return job && job->payer ? job->payer : gpreempt_policy_tenant_of_process(pn, q->process);
+}
+
+/*
+ * Does it matter to decisions which queues work? Among equals it does only for jobs that are ranked
+ * elsewhere as well, and where the caller wants to know who is idle. Otherwise the node is left
+ * alone.
+ */
+static inline bool gpreempt_policy_matters(const struct gpreempt_policy_node *pn)
+{
+	return pn->differs || pn->jobs || pn->idle_ns;
 }
 
 /* Does it run, once the actions of the decision have been carried out? */

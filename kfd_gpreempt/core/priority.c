@@ -9,15 +9,23 @@
  * by its id, likewise. A setting keeps neither alive. A work item drops the settings of those that
  * are gone within a second or two after a change of another setting: a caller pays for its own
  * setting alone.
+ *
+ * A look costs the same whatever others have set, and however deep they have nested cgroups. What
+ * is set for cgroups is looked up for a process when it has come to another cgroup, or when a
+ * setting of a cgroup has changed, and kept with the process. Cgroups down to a level can have
+ * settings, so no more than these are looked at. They are those next to the root: a program that
+ * nests deeper gets around none.
  */
+#include <linux/capability.h>
 #include <linux/cgroup.h>
 #include <linux/cred.h>
 #include <linux/err.h>
-#include <linux/hashtable.h>
 #include <linux/jiffies.h>
+#include <linux/list.h>
 #include <linux/pid.h>
 #include <linux/pid_namespace.h>
 #include <linux/rcupdate.h>
+#include <linux/rhashtable.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
@@ -29,18 +37,43 @@
 #include "control/event.h"
 #include "obstacle.h"
 #include "rules/stopped.h"
+#include "control/target.h"
+
+/**
+ * struct subject - what a setting is of
+ * @pid: the process; NULL: a cgroup
+ * @cgroup_id: the cgroup
+ */
+struct subject {
+	struct pid *pid;
+	u64 cgroup_id;
+};
+
+/**
+ * struct payer - a user without privileges that has made settings
+ * @link: in @payers
+ * @uid: the user
+ * @nr: its settings, those of processes that have ended included until they are dropped
+ */
+struct payer {
+	struct list_head link;
+	kuid_t uid;
+	u32 nr;
+};
 
 /**
  * struct entry - a setting and what it is of
- * @link: in @table
- * @pid: the process, referenced; NULL: a cgroup
- * @cgroup_id: the cgroup
- * @setting: never changes: a change replaces the entry
+ * @node: in @table
+ * @link: in @entries
+ * @of: the process, referenced, or the cgroup
+ * @payer: whose it is; NULL: the privileged made it
+ * @setting: what is set
  */
 struct entry {
-	struct hlist_node link;
-	struct pid *pid;
-	u64 cgroup_id;
+	struct rhash_head node;
+	struct list_head link;
+	struct subject of;
+	struct payer *payer;
 	struct gpreempt_setting setting;
 };
 
@@ -49,75 +82,86 @@ struct entry {
  */
 #define DROP_MS		1000
 
+static const struct rhashtable_params priority_params = {
+	.key_len = sizeof(struct subject),
+	.key_offset = offsetof(struct entry, of),
+	.head_offset = offsetof(struct entry, node),
+	.automatic_shrinking = true,
+};
+
 /*
  * The table is written under both locks, and read under either. A pass takes the spinlock alone,
- * which is innermost and held while a setting is copied or replaced. Under RCU, changes in a loop
- * would leave as many entries to soft interrupts, which delay a look for longer than it takes.
+ * which is innermost and held while some settings are looked up and copied, or one is changed.
+ * Under RCU, changes in a loop would leave as many entries to soft interrupts, which delay a look
+ * for longer than it takes.
  */
-static DEFINE_HASHTABLE(table, 6);
+static struct rhashtable table;
+static LIST_HEAD(entries);
+static LIST_HEAD(payers);
 static DEFINE_MUTEX(settings_lock);
 static DEFINE_SPINLOCK(settings_spinlock);
 /* Nothing is looked up while nothing is set, which is the common case. */
 static unsigned int nr_entries;
-/* How many of them are inherited */
+/* How many of them are of cgroups, and how often those have changed, from 1 on */
+static unsigned int nr_cgroups;
+static u64 cgroups_generation = 1;
+/* How many are inherited */
 static unsigned int nr_inheritable;
 
-static unsigned long priority_key_of(const struct pid *pid, u64 cgroup_id)
+/* Either lock held. */
+static struct entry *priority_find(struct pid *pid, u64 cgroup_id)
 {
-	return pid ? (unsigned long)pid : (unsigned long)cgroup_id;
+	const struct subject of = { .pid = pid, .cgroup_id = cgroup_id };
+
+	return nr_entries ? rhashtable_lookup_fast(&table, &of, priority_params) : NULL;
 }
 
-static struct entry *priority_find(const struct pid *pid, u64 cgroup_id)
+/* Do processes below have any of it? */
+static bool priority_is_inheritable(const struct gpreempt_setting *setting)
 {
-	struct entry *e;
-
-	hash_for_each_possible(table, e, link, priority_key_of(pid, cgroup_id))
-		if (e->pid == pid && e->cgroup_id == cgroup_id)
-			return e;
-	return NULL;
+	return setting->inherit || setting->job.inherit;
 }
 
-/* NULL: there is none. */
-static void priority_free_entry(struct entry *e)
+/* Both locks held. Around each change: -1 before, 1 after. */
+static void priority_count(const struct entry *e, int by)
 {
-	if (e)
-		put_pid(e->pid);
-	kfree(e);
+	WRITE_ONCE(nr_entries, nr_entries + by);
+	if (priority_is_inheritable(&e->setting))
+		WRITE_ONCE(nr_inheritable, nr_inheritable + by);
+	if (e->of.pid)
+		return;
+	nr_cgroups += by;
+	cgroups_generation++;
 }
 
-/* Do processes below have any of it? NULL: there is none. */
-static bool priority_is_inheritable(const struct entry *e)
-{
-	return e && (e->setting.inherit || e->setting.job.inherit);
-}
-
-/* One of them takes the place of the other; NULL: of none. */
-static void priority_replace_locked(struct entry *old, struct entry *new)
+/* settings_lock held. */
+static void priority_remove(struct entry *e)
 {
 	lockdep_assert_held(&settings_lock);
 	spin_lock(&settings_spinlock);
-	if (old)
-		hash_del(&old->link);
-	if (new)
-		hash_add(table, &new->link, priority_key_of(new->pid, new->cgroup_id));
-	WRITE_ONCE(nr_entries, nr_entries + !!new - !!old);
-	WRITE_ONCE(nr_inheritable, nr_inheritable + priority_is_inheritable(new) -
-					   priority_is_inheritable(old));
+	rhashtable_remove_fast(&table, &e->node, priority_params);
+	priority_count(e, -1);
 	spin_unlock(&settings_spinlock);
-	priority_free_entry(old);
+	list_del(&e->link);
+	if (e->payer && !--e->payer->nr) {
+		list_del(&e->payer->link);
+		kfree(e->payer);
+	}
+	put_pid(e->of.pid);
+	kfree(e);
 }
 
 static bool priority_is_gone(const struct entry *e)
 {
 	bool gone;
 
-	if (e->pid) {
+	if (e->of.pid) {
 		rcu_read_lock();
-		gone = !pid_task(e->pid, PIDTYPE_TGID);
+		gone = !pid_task(e->of.pid, PIDTYPE_TGID);
 		rcu_read_unlock();
 		return gone;
 	}
-	return gpreempt_compat_cgroup_is_gone(e->cgroup_id);
+	return gpreempt_compat_cgroup_is_gone(e->of.cgroup_id);
 }
 
 /*
@@ -125,16 +169,17 @@ static bool priority_is_gone(const struct entry *e)
  */
 static void priority_drop_gone(struct work_struct *work)
 {
-	struct hlist_node *next;
+	unsigned int left = READ_ONCE(nr_entries);
 	struct entry *e;
-	unsigned int i;
 
-	for (i = 0; i < HASH_SIZE(table); i++) {
+	for (; left; left--) {
 		/* A caller that changes a setting does not wait for all of them. */
 		mutex_lock(&settings_lock);
-		hlist_for_each_entry_safe(e, next, &table[i], link)
-			if (priority_is_gone(e))
-				priority_replace_locked(e, NULL);
+		e = list_first_entry_or_null(&entries, struct entry, link);
+		if (e && priority_is_gone(e))
+			priority_remove(e);
+		else if (e)
+			list_move_tail(&e->link, &entries);
 		mutex_unlock(&settings_lock);
 	}
 }
@@ -147,74 +192,113 @@ static bool priority_says_nothing(const struct gpreempt_setting *s)
 	       s->follow_stop == GPREEMPT_FOLLOW_STOP_NODE;
 }
 
-/**
- * gpreempt_priority_is_below() - is a process in a cgroup, or in one below it?
- * @leader: the process's leader
- * @id: the cgroup's
- *
- * Context: a reader of RCU.
- *
- * Return: true if it is
- */
-bool gpreempt_priority_is_below(struct task_struct *leader, u64 id)
-{
-	struct cgroup *cgroup;
-
-	for (cgroup = task_dfl_cgroup(leader); cgroup; cgroup = cgroup_parent(cgroup))
-		if (cgroup_id(cgroup) == id)
-			return true;
-	return false;
-}
-
+/* Only nodes that it has queues on have anything to do with it; a cgroup's may be any. */
 static int priority_nudge_concerned(struct gpreempt_node *gn, void *arg)
 {
-	const struct entry *of = arg;
+	const struct subject *of = arg;
 	struct gpreempt_process *process;
-	struct task_struct *leader;
-	bool concerned = false;
 
-	rcu_read_lock();
 	list_for_each_entry(process, &gn->queues.processes, link) {
-		leader = process->p->lead_thread;
-		concerned = of->pid ? task_tgid(leader) == of->pid :
-				      gpreempt_priority_is_below(leader, of->cgroup_id);
-		if (concerned)
-			break;
-	}
-	rcu_read_unlock();
-	if (concerned)
+		if (of->pid && task_tgid(process->p->lead_thread) != of->pid)
+			continue;
 		gpreempt_node_nudge(gn);
+		break;
+	}
 	return 0;
 }
 
-/* A change replaces what was there, so that readers see the old or the new. */
-static int priority_change(struct pid *pid, u64 cgroup_id, gpreempt_setting_fn fn, void *arg)
+/* settings_lock held. @fresh: to be used, or freed by the caller. */
+static struct payer *priority_payer(struct payer **fresh)
 {
-	const struct entry of = { .pid = pid, .cgroup_id = cgroup_id };
-	struct entry *old, *new;
+	kuid_t uid = (*fresh)->uid;
+	struct payer *payer;
+
+	list_for_each_entry(payer, &payers, link)
+		if (uid_eq(payer->uid, uid))
+			return payer;
+	payer = *fresh;
+	*fresh = NULL;
+	list_add_tail(&payer->link, &payers);
+	return payer;
+}
+
+/* settings_lock held. @fresh: NULL: the caller is privileged. */
+static int priority_insert(struct entry *new, struct payer **fresh)
+{
+	struct payer *payer = *fresh ? priority_payer(fresh) : NULL;
 	int r;
 
-	new = kzalloc(sizeof(*new), GFP_KERNEL_ACCOUNT);
-	if (!new)
+	if (payer && payer->nr == GPREEMPT_SETTINGS_OF_USER)
+		return -EUSERS;
+	spin_lock(&settings_spinlock);
+	r = rhashtable_insert_fast(&table, &new->node, priority_params);
+	if (!r)
+		priority_count(new, 1);
+	spin_unlock(&settings_spinlock);
+	if (!r && payer)
+		payer->nr++;
+	if (payer && !payer->nr) {
+		list_del(&payer->link);
+		kfree(payer);
+	}
+	if (r)
 		return -ENOMEM;
+	new->payer = payer;
+	get_pid(new->of.pid);
+	list_add_tail(&new->link, &entries);
+	return 0;
+}
+
+/* settings_lock held. Readers see what was set before or what is set now. */
+static int priority_put(struct entry *old, struct entry **new, struct payer **fresh)
+{
+	int r = 0;
+
+	if (priority_says_nothing(&(*new)->setting)) {
+		if (old)
+			priority_remove(old);
+	} else if (old) {
+		spin_lock(&settings_spinlock);
+		priority_count(old, -1);
+		old->setting = (*new)->setting;
+		priority_count(old, 1);
+		spin_unlock(&settings_spinlock);
+	} else {
+		r = priority_insert(*new, fresh);
+		if (!r)
+			*new = NULL;
+	}
+	return r;
+}
+
+static int priority_change(struct pid *pid, u64 cgroup_id, gpreempt_setting_fn fn, void *arg)
+{
+	bool privileged = capable(CAP_SYS_NICE) || capable(CAP_SYS_ADMIN);
+	struct subject of = { .pid = pid, .cgroup_id = cgroup_id };
+	struct payer *payer = privileged ? NULL : kzalloc(sizeof(*payer), GFP_KERNEL_ACCOUNT);
+	struct entry *old, *new = kzalloc(sizeof(*new), GFP_KERNEL_ACCOUNT);
+	int r = -ENOMEM;
+
+	if (!new || (!payer && !privileged))
+		goto out;
+	if (payer)
+		payer->uid = gpreempt_target_user_of(current);
+	new->of = of;
 	mutex_lock(&settings_lock);
 	old = priority_find(pid, cgroup_id);
 	if (old)
 		new->setting = old->setting;
-	new->pid = get_pid(pid);
-	new->cgroup_id = cgroup_id;
 	r = fn(&new->setting, arg);
-	if (r || priority_says_nothing(&new->setting)) {
-		priority_free_entry(new);
-		new = NULL;
-	}
 	if (!r)
-		priority_replace_locked(old, new);
+		r = priority_put(old, &new, &payer);
 	mutex_unlock(&settings_lock);
+	/* Also where there is no room: of those that have ended there will be none. */
 	schedule_delayed_work(&drop_work, msecs_to_jiffies(DROP_MS));
-	/* Only nodes that it has queues on have anything to do with it. */
 	if (!r)
-		gpreempt_node_find_locked(priority_nudge_concerned, (void *)&of);
+		gpreempt_node_find_locked(priority_nudge_concerned, &of);
+out:
+	kfree(payer);
+	kfree(new);
 	return r;
 }
 
@@ -226,7 +310,8 @@ static int priority_change(struct pid *pid, u64 cgroup_id, gpreempt_setting_fn f
  *
  * Context: no lock of the scheduler held; may sleep.
  *
- * Return: what @fn returned; -ENOMEM
+ * Return: what @fn returned; -ENOMEM; -EUSERS: a caller without CAP_SYS_NICE and CAP_SYS_ADMIN
+ * has as many settings as it may
  */
 int gpreempt_priority_change_process(struct pid *pid, gpreempt_setting_fn fn, void *arg)
 {
@@ -330,9 +415,9 @@ static void priority_inherit(struct gpreempt_setting *setting, const struct gpre
  * What the privileged let it inherit bounds what the unprivileged do nearer to it, as with settings
  * of different ranks.
  *
- * The walk is as long as the caller has made it, and holds up other changes of settings alone.
+ * The walk is as long as the process has made it, and holds up no other.
  *
- * Context: no lock of the scheduler held; may sleep.
+ * Context: any that may be a reader of RCU.
  */
 void gpreempt_priority_inherited(struct task_struct *leader, struct gpreempt_setting *setting)
 {
@@ -343,18 +428,20 @@ void gpreempt_priority_inherited(struct task_struct *leader, struct gpreempt_set
 	memset(setting, 0, sizeof(*setting));
 	if (!READ_ONCE(nr_inheritable))
 		return;
-	mutex_lock(&settings_lock);
 	rcu_read_lock();
 	for (task = priority_process_above(leader); task; task = priority_process_above(task)) {
 		pid = task_tgid(task);
-		e = pid ? priority_find(pid, 0) : NULL;
-		if (!e)
+		if (!pid)
 			continue;
-		priority_inherit(setting, &e->setting);
-		priority_inherit_job(&setting->job, &e->setting.job);
+		spin_lock(&settings_spinlock);
+		e = priority_find(pid, 0);
+		if (e) {
+			priority_inherit(setting, &e->setting);
+			priority_inherit_job(&setting->job, &e->setting.job);
+		}
+		spin_unlock(&settings_spinlock);
 	}
 	rcu_read_unlock();
-	mutex_unlock(&settings_lock);
 }
 
 /**
@@ -370,44 +457,61 @@ void gpreempt_priority_add(struct gpreempt_process *process,
 	process->priority.inherited = *inherited;
 }
 
-static void priority_get_cgroup(struct task_struct *leader, struct gpreempt_setting *setting)
+/*
+ * Of the nearest cgroup that has a priority; the job and the word on stops are those of the nearest
+ * that has one. rcu and settings_spinlock held.
+ */
+static void priority_look_up_cgroups(struct cgroup *cgroup, struct gpreempt_setting *found)
 {
+	struct gpreempt_membership job = { 0 };
 	u8 follow_stop = GPREEMPT_FOLLOW_STOP_NODE;
-	struct cgroup *cgroup;
 	struct entry *e;
 
-	for (cgroup = task_dfl_cgroup(leader); cgroup; cgroup = cgroup_parent(cgroup)) {
+	memset(found, 0, sizeof(*found));
+	if (!nr_cgroups)
+		return;
+	cgroup = cgroup_ancestor(cgroup, GPREEMPT_CGROUP_LEVELS) ?: cgroup;
+	for (; cgroup; cgroup = cgroup_parent(cgroup)) {
 		e = priority_find(NULL, cgroup_id(cgroup));
 		if (!e)
 			continue;
-		if (!setting->has_priority && e->setting.has_priority)
-			*setting = e->setting;
+		if (!found->has_priority && e->setting.has_priority)
+			*found = e->setting;
+		if (!job.id)
+			job = e->setting.job;
 		follow_stop = follow_stop ?: e->setting.follow_stop;
 	}
-	setting->follow_stop = follow_stop;
+	found->job = job;
+	found->follow_stop = follow_stop;
 }
 
-/* The job of the nearest cgroup that has one. */
-static void priority_get_cgroup_job(struct task_struct *leader, struct gpreempt_membership *job)
+/* The same, as it was looked up last if it cannot be something else. Context: likewise. */
+static void priority_get_cgroups(const struct gpreempt_process *process,
+				 struct gpreempt_overrides *overrides)
 {
-	struct cgroup *cgroup;
-	struct entry *e;
+	const struct gpreempt_overrides *kept = &process->priority.overrides;
+	struct cgroup *cgroup = task_dfl_cgroup(process->p->lead_thread);
 
-	for (cgroup = task_dfl_cgroup(leader); cgroup && !job->id; cgroup = cgroup_parent(cgroup)) {
-		e = priority_find(NULL, cgroup_id(cgroup));
-		if (e)
-			*job = e->setting.job;
-	}
+	if (kept->generation == cgroups_generation && kept->cgroup_id == cgroup_id(cgroup))
+		overrides->cgroup = kept->cgroup;
+	else
+		priority_look_up_cgroups(cgroup, &overrides->cgroup);
+	overrides->generation = cgroups_generation;
+	overrides->cgroup_id = cgroup_id(cgroup);
 }
 
 /*
  * One of a higher rank counts, unless the privileged set the other one. What a user set holds for
- * this user's processes alone: a program with more rights that it starts is in no job of its.
+ * processes alone that it sees: a program with more rights that it starts is in no job of its.
  */
 static void priority_join(struct gpreempt_membership *job, const struct gpreempt_membership *with,
-			  kuid_t owner)
+			  struct task_struct *leader)
 {
-	if (!with->id || (!with->privileged && (job->privileged || !uid_eq(with->owner, owner))))
+	const struct gpreempt_viewer owner = { .ns = with->ns, .uid = with->owner };
+
+	if (!with->id ||
+	    (!with->privileged &&
+	     (job->privileged || !gpreempt_viewer_sees_process(&owner, leader))))
 		return;
 	*job = *with;
 }
@@ -416,7 +520,7 @@ static void priority_join(struct gpreempt_membership *job, const struct gpreempt
  * gpreempt_priority_membership() - which job a process is in: by its own setting, by what it
  * inherits, or by its cgroup
  * @process: the process
- * @job: receives it; with id 0: none
+ * @job: receives it; with id 0: none. @process keeps the namespace of its owner
  *
  * Context: any that may be a reader of RCU.
  *
@@ -426,26 +530,35 @@ bool gpreempt_priority_membership(const struct gpreempt_process *process,
 				  struct gpreempt_membership *job)
 {
 	struct task_struct *leader = process->p->lead_thread;
-	struct gpreempt_membership cgroup = { 0 };
-	struct entry *e = NULL;
+	struct gpreempt_overrides overrides;
+	struct entry *e;
 	struct pid *pid;
-	kuid_t owner;
 
 	memset(job, 0, sizeof(*job));
 	rcu_read_lock();
-	owner = task_cred_xxx(leader, euid);
 	pid = task_tgid(leader);
-	spin_lock(&settings_spinlock);
-	priority_get_cgroup_job(leader, &cgroup);
-	priority_join(job, &cgroup, owner);
-	priority_join(job, &process->priority.inherited.job, owner);
-	if (pid)
+	if (pid) {
+		spin_lock(&settings_spinlock);
+		priority_get_cgroups(process, &overrides);
+		priority_join(job, &overrides.cgroup.job, leader);
+		priority_join(job, &process->priority.inherited.job, leader);
 		e = priority_find(pid, 0);
-	if (e)
-		priority_join(job, &e->setting.job, owner);
-	spin_unlock(&settings_spinlock);
+		if (e)
+			priority_join(job, &e->setting.job, leader);
+		spin_unlock(&settings_spinlock);
+	}
 	rcu_read_unlock();
 	return pid;
+}
+
+/* settings_spinlock held. Nothing is set for one that has been reaped. */
+static void priority_get_process(struct task_struct *leader, struct gpreempt_setting *setting)
+{
+	struct pid *pid = task_tgid(leader);
+	struct entry *e = pid ? priority_find(pid, 0) : NULL;
+
+	if (e)
+		*setting = e->setting;
 }
 
 /**
@@ -457,20 +570,13 @@ bool gpreempt_priority_membership(const struct gpreempt_process *process,
  */
 void gpreempt_priority_overrides(struct task_struct *leader, struct gpreempt_overrides *overrides)
 {
-	struct pid *pid;
-	struct entry *e;
-
 	memset(overrides, 0, sizeof(*overrides));
 	if (!READ_ONCE(nr_entries))
 		return;
 	rcu_read_lock();
 	spin_lock(&settings_spinlock);
-	priority_get_cgroup(leader, &overrides->cgroup);
-	/* NULL once it has been reaped. */
-	pid = task_tgid(leader);
-	e = pid ? priority_find(pid, 0) : NULL;
-	if (e)
-		overrides->process = e->setting;
+	priority_look_up_cgroups(task_dfl_cgroup(leader), &overrides->cgroup);
+	priority_get_process(leader, &overrides->process);
 	spin_unlock(&settings_spinlock);
 	rcu_read_unlock();
 }
@@ -555,21 +661,31 @@ s32 gpreempt_priority_of_program(const struct gpreempt_node *gn, struct task_str
 }
 
 /**
+ * gpreempt_priority_init() - nothing is set yet
+ *
+ * Context: module init.
+ */
+void gpreempt_priority_init(void)
+{
+	/* It fails for bad parameters alone: for the least table it waits. */
+	rhashtable_init(&table, &priority_params);
+}
+
+/**
  * gpreempt_priority_exit() - forget everything
  *
  * Context: module exit; settings do not change any more.
  */
 void gpreempt_priority_exit(void)
 {
-	struct hlist_node *next;
-	struct entry *e;
-	int bucket;
+	struct entry *e, *next;
 
 	cancel_delayed_work_sync(&drop_work);
 	mutex_lock(&settings_lock);
-	hash_for_each_safe(table, bucket, next, e, link)
-		priority_replace_locked(e, NULL);
+	list_for_each_entry_safe(e, next, &entries, link)
+		priority_remove(e);
 	mutex_unlock(&settings_lock);
+	rhashtable_destroy(&table);
 }
 
 /*
@@ -580,14 +696,18 @@ static void priority_overrides_of(const struct gpreempt_process *process,
 				  struct gpreempt_overrides *overrides)
 {
 	struct task_struct *leader = process->p->lead_thread;
-	bool reaped;
 
-	gpreempt_priority_overrides(leader, overrides);
+	memset(overrides, 0, sizeof(*overrides));
 	rcu_read_lock();
-	reaped = !task_tgid(leader);
-	rcu_read_unlock();
-	if (reaped)
+	if (READ_ONCE(nr_entries)) {
+		spin_lock(&settings_spinlock);
+		priority_get_cgroups(process, overrides);
+		priority_get_process(leader, &overrides->process);
+		spin_unlock(&settings_spinlock);
+	}
+	if (!task_tgid(leader))
 		overrides->process = process->priority.overrides.process;
+	rcu_read_unlock();
 }
 
 /**
@@ -623,7 +743,11 @@ static void priority_derive_process(struct gpreempt_process *process)
 
 	WRITE_ONCE(process->priority.nice, task_nice(process->p->lead_thread));
 	priority_overrides_of(process, &overrides);
-	process->priority.overrides = overrides;
+	if (memcmp(&overrides, &process->priority.overrides, sizeof(overrides))) {
+		spin_lock(&settings_spinlock);
+		process->priority.overrides = overrides;
+		spin_unlock(&settings_spinlock);
+	}
 	WRITE_ONCE(process->priority.follow_stop,
 		   overrides.process.follow_stop ?: overrides.cgroup.follow_stop);
 	process->priority.stopped = gpreempt_stopped(process);

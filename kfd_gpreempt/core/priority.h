@@ -5,8 +5,8 @@
 
 #include <linux/spinlock.h>
 #include <linux/types.h>
-#include <linux/uidgid.h>
 #include "uapi/linux/kfd_gpreempt.h"
+#include "control/viewer.h"
 
 struct gpreempt_node;
 struct gpreempt_queue;
@@ -15,16 +15,24 @@ struct pid;
 struct task_struct;
 struct gpreempt_policy_queue;
 
+/* Cgroups can have settings and shares down to this level; the root is level 0. */
+#define GPREEMPT_CGROUP_LEVELS		32
+/* Processes of which a user without privileges can have set something */
+#define GPREEMPT_SETTINGS_OF_USER	1024
+
 /**
  * struct gpreempt_membership - a job, and who has put a process or a cgroup into it
  * @id: of the job; 0: none
- * @owner: who did: without @privileged it holds for this user's processes alone
+ * @ns: the pid namespace of the process that did: it holds for those alone that this one may see.
+ *	They are there or below, so they keep it. NULL with @privileged: it holds for all
+ * @owner: the user that did; 0 with @privileged
  * @privileged: with CAP_SYS_ADMIN
  * @inherit: processes below it are in the job as well; of a process
  * @stay: when it is off one node, its queues stay on the others
  */
 struct gpreempt_membership {
 	u64 id;
+	struct pid_namespace *ns;
 	kuid_t owner;
 	bool privileged;
 	bool inherit;
@@ -58,13 +66,17 @@ struct gpreempt_setting {
 /**
  * struct gpreempt_overrides - what was set from outside for a process, as the monitor last took it
  * in
- * @cgroup: of the nearest cgroup above it that has a priority; its follow_stop is that of the
- *	nearest that has one
+ * @cgroup: of the nearest cgroup above it that has a priority; its follow_stop and its job are
+ *	those of the nearest that has one
  * @process: of itself
+ * @cgroup_id: where it was, when @cgroup was looked up
+ * @generation: of the settings of cgroups then; 0: it has not been looked up
  */
 struct gpreempt_overrides {
 	struct gpreempt_setting cgroup;
 	struct gpreempt_setting process;
+	u64 cgroup_id;
+	u64 generation;
 };
 
 /*
@@ -73,6 +85,13 @@ struct gpreempt_overrides {
  */
 #define GPREEMPT_DERIVED_HINT	1U
 #define GPREEMPT_DERIVED_MQD	2U
+
+/* The same id of two owners is two jobs: knowing an id is no way into a job. */
+static inline bool gpreempt_membership_is(const struct gpreempt_membership *a,
+					  const struct gpreempt_membership *b)
+{
+	return a->id == b->id && a->ns == b->ns && uid_eq(a->owner, b->owner);
+}
 
 typedef int (*gpreempt_setting_fn)(struct gpreempt_setting *setting, void *arg);
 
@@ -101,7 +120,10 @@ struct gpreempt_queue_priority {
 struct gpreempt_process_priority {
 	/** @nice: nice value that the priorities were derived from; written by the monitor */
 	int nice;
-	/** @overrides: what was set for it when they were; written by the monitor */
+	/**
+	 * @overrides: what was set for it when they were; written by the monitor, under the
+	 * spinlock of settings
+	 */
 	struct gpreempt_overrides overrides;
 	/** @inherited: of processes above it; never changes */
 	struct gpreempt_setting inherited;
@@ -116,7 +138,7 @@ struct gpreempt_process_priority {
 	u8 follow_stop;
 };
 
-bool gpreempt_priority_is_below(struct task_struct *leader, u64 id);
+void gpreempt_priority_init(void);
 int gpreempt_priority_change_process(struct pid *pid, gpreempt_setting_fn fn, void *arg);
 int gpreempt_priority_change_queue(struct gpreempt_queue *gq, gpreempt_setting_fn fn, void *arg);
 int gpreempt_priority_change_cgroup(u64 cgroup_id, gpreempt_setting_fn fn, void *arg);

@@ -10,6 +10,8 @@
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
 #include <linux/mm.h>
+#include <linux/pid.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -110,6 +112,9 @@ static struct gpreempt_process *queue_get_process(struct gpreempt_node *gn, stru
 	if (!process)
 		return NULL;
 	process->gn = gn;
+	rcu_read_lock();
+	process->pid = get_pid(task_tgid(p->lead_thread));
+	rcu_read_unlock();
 	process->p = p;
 	process->pdd = pdd;
 	process->context = gpreempt_compat_context(p);
@@ -170,6 +175,7 @@ static void queue_free(struct gpreempt_queue *gq, bool last)
 	gpreempt_view_drop(gq);
 	if (last) {
 		gpreempt_job_free_process(gq->process);
+		put_pid(gq->process->pid);
 		kfree(gq->process);
 	}
 	gpreempt_mqd_free_queue(gq);
@@ -195,6 +201,7 @@ static void queue_register(const struct gpreempt_mapper *m, struct queue *q, boo
 	gq->q = q;
 	gpreempt_backend_init_queue(gq);
 	gpreempt_hold_init_queue(gq);
+	gpreempt_stats_init_queue(gq);
 	gpreempt_priority_init_queue(gq);
 	gpreempt_priority_asked(gq, trusted);
 	/* To be shown until the monitor has derived it. */

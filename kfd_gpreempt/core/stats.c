@@ -6,6 +6,7 @@
 #include <linux/ktime.h>
 #include <linux/log2.h>
 #include <linux/math64.h>
+#include <linux/preempt.h>
 #include <linux/ratelimit.h>
 
 #include "node.h"
@@ -301,6 +302,20 @@ void gpreempt_stats_preempting(const struct gpreempt_queue *gq)
 	trace_gpreempt_preempt_begin(gq);
 }
 
+/* It left the device then; 0: it is back, now. Readers have been told of all time up to now. */
+static void stats_note_time_off(struct gpreempt_queue *gq, u64 left_ns)
+{
+	struct gpreempt_queue_account *account = &gq->account;
+	s64 ns = account->preempted_ns;
+
+	preempt_disable();
+	write_seqcount_begin(&account->seq);
+	ns += left_ns ? -left_ns : ktime_get_ns();
+	WRITE_ONCE(account->preempted_ns, ns);
+	write_seqcount_end(&account->seq);
+	preempt_enable();
+}
+
 /**
  * gpreempt_stats_preempted() - count a preempted queue
  * @gq: the queue, after gpreempt_policy_preempted()
@@ -314,6 +329,7 @@ void gpreempt_stats_preempted(struct gpreempt_queue *gq, u64 now_ns)
 
 	atomic64_inc(&gq->gn->stats.preemptions);
 	WRITE_ONCE(gq->account.preempt_count, gq->account.preempt_count + 1);
+	stats_note_time_off(gq, now_ns);
 	stats_add_latency(gq->gn, GPREEMPT_LATENCY_SAVE, elapsed_ns);
 	trace_gpreempt_preempt_end(gq, elapsed_ns);
 	gpreempt_event(gq->gn, gq, GPREEMPT_EVENT_PREEMPTED, elapsed_ns);
@@ -331,7 +347,7 @@ void gpreempt_stats_resumed(struct gpreempt_queue *gq, u64 now_ns)
 	u64 preempted_ns = now_ns - gq->policy.preempted_at_ns;
 
 	atomic64_inc(&gq->gn->stats.resumes);
-	WRITE_ONCE(gq->account.preempted_ns, gq->account.preempted_ns + preempted_ns);
+	stats_note_time_off(gq, 0);
 	gq->gn->marks.resuming_ns = gq->gn->monitor.decided_ns;
 	stats_add_latency(gq->gn, GPREEMPT_LATENCY_HOLD, preempted_ns);
 	trace_gpreempt_resume(gq, preempted_ns, now_ns - gq->gn->monitor.decided_ns);
@@ -438,15 +454,32 @@ void gpreempt_stats_immovable(struct gpreempt_node *gn, const struct gpreempt_de
  *
  * Context: gpreempt_lock or srcu of its node held.
  *
- * Return: nanoseconds, with the current preemption
+ * Return: nanoseconds, with the current preemption; never less than before
  */
 u64 gpreempt_stats_preempted_ns(const struct gpreempt_queue *gq)
 {
-	u64 ns = READ_ONCE(gq->account.preempted_ns);
+	const struct gpreempt_queue_account *account = &gq->account;
+	unsigned int seq;
+	s64 ns;
 
-	if (gpreempt_policy_read(gq->policy.preempted))
-		ns += ktime_get_ns() - gpreempt_policy_read(gq->policy.preempted_at_ns);
+	do {
+		seq = read_seqcount_begin(&account->seq);
+		ns = READ_ONCE(account->preempted_ns);
+		if (ns < 0)
+			ns += ktime_get_ns();
+	} while (read_seqcount_retry(&account->seq, seq));
 	return ns;
+}
+
+/**
+ * gpreempt_stats_init_queue() - a queue that is being registered has not been preempted yet
+ * @gq: the queue
+ *
+ * Context: any.
+ */
+void gpreempt_stats_init_queue(struct gpreempt_queue *gq)
+{
+	seqcount_init(&gq->account.seq);
 }
 
 /**

@@ -4,6 +4,7 @@
 #define GPREEMPT_STATS_H
 
 #include <linux/atomic.h>
+#include <linux/seqlock.h>
 #include <linux/types.h>
 
 /**
@@ -213,13 +214,15 @@ struct gpreempt_node_marks {
 struct gpreempt_queue_account {
 	/** @skipped: counted as a skip; not again while it lasts. The monitor's alone */
 	bool skipped;
+	/** @seq: readers want @preempted_ns and the time of the same moment */
+	seqcount_t seq;
 	/** @preempt_count: preemptions so far; written by the monitor */
 	u64 preempt_count;
 	/**
-	 * @preempted_ns: time spent preempted, without the current preemption; written by the
-	 * monitor
+	 * @preempted_ns: time spent preempted; while it is, less the time when that began, and so
+	 * below 0. Written by the monitor
 	 */
-	u64 preempted_ns;
+	s64 preempted_ns;
 	/** @would_be_preempted: times that it would have been; written by the monitor */
 	u64 would_be_preempted;
 	/** @requests: times that one which would have been ran beside it; written by the monitor */
@@ -276,6 +279,7 @@ void gpreempt_stats_state(struct gpreempt_node *gn);
 void gpreempt_stats_armed(const struct gpreempt_process *process, bool late);
 void gpreempt_stats_doorbell(const struct gpreempt_process *process);
 void gpreempt_stats_immovable(struct gpreempt_node *gn, const struct gpreempt_decision *decision);
+void gpreempt_stats_init_queue(struct gpreempt_queue *gq);
 u64 gpreempt_stats_preempted_ns(const struct gpreempt_queue *gq);
 void gpreempt_stats_begin(struct gpreempt_node *gn);
 void gpreempt_stats_observing(struct gpreempt_node *gn, bool observes);

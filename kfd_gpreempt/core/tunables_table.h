@@ -78,7 +78,7 @@
 	       "scheduler always on)")												\
 	SWITCH(FOLLOW_STOP, follow_stop, TUNABLES, 0, follow_stop,								\
 	       "Queues of a process that is stopped or frozen leave the device until it goes on")				\
-	NUMBER(IDLE_EVICT_US, idle_evict_us, TUNABLES, US, 20000, 1000, 10000000, "; 0: never", idle_ns,				\
+	NUMBER(IDLE_EVICT_US, idle_evict_us, TUNABLES, US, 0, 1000, 10000000, "; 0: never", idle_ns,				\
 	       "Microseconds after which an idle process leaves the runlist, while it has more queues than slots or more "	\
 	       "processes than VMIDs, until its next doorbell")									\
 	SWITCH(ACCOUNT, account, TUNABLES, 0, account,										\

@@ -464,7 +464,8 @@ bool gpreempt_waves_count(struct gpreempt_node *gn, u64 now_ns)
 
 	if (!gn->waves.saved)
 		return true;
-	if (now_ns >= gn->waves.recount_ns && gpreempt_waves_quiescent(gn)) {
+	if (now_ns >= gn->waves.recount_ns && gpreempt_policy_matters(&gn->policy) &&
+	    gpreempt_waves_quiescent(gn)) {
 		began_ns = ktime_get_ns();
 		waves_ask(gn);
 		gn->waves.asked_ns = ktime_get_ns() - began_ns;

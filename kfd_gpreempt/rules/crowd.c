@@ -23,6 +23,11 @@
  * idleness as long as there is room. A runlist that finds waves of one which seemed idle brings its
  * process back.
  *
+ * Priority counts. A process stays while one below it is idle and may leave, and one that outranks
+ * another leaves after a second of idleness at the earliest: the pauses of a service are no reason
+ * to take its place. So a low idle process lengthens the stay of others to that second. It cannot
+ * keep them on the device.
+ *
  * Saved is nothing, so both are what any change of the runlist is to others. Programs decide when
  * they write doorbells, so both are bounded. A process that was off for less than five times its
  * idleness leaves after twice that the next time, up to a second. All of a node together may cause
@@ -82,12 +87,14 @@ static u32 crowd_survey(struct gpreempt_node *gn, u64 now_ns)
 			process->crowd.looked = gn->crowd.looks;
 			process->crowd.works = false;
 			process->crowd.active_ns = 0;
+			process->crowd.standing = GPREEMPT_PRIORITY_MIN;
 			process->crowd.queues_off = 0;
 			process->crowd.changed = false;
 		}
 		process->crowd.works |= crowd_works(gq, now_ns);
 		process->crowd.active_ns =
 			max(process->crowd.active_ns, gq->policy.seen.active_ns);
+		process->crowd.standing = max(process->crowd.standing, gq->policy.standing);
 		if (process->crowd.idle.off && gq->policy.preempted) {
 			process->crowd.queues_off++;
 			nr_off++;
@@ -122,6 +129,8 @@ static u64 crowd_idle_ns(const struct gpreempt_node *gn)
  * @queues: on the device, or about to come back
  * @processes: all
  * @nr_off: processes that are off for idleness
+ * @lowest: the lowest standing of all
+ * @lowest_idle: of those that are on the device, idle, and may leave
  * @stays: one is not, and may be idle by now
  * @settles: one has come back of late, and its doorbells are not withdrawn yet
  */
@@ -130,6 +139,8 @@ struct crowd {
 	u32 queues;
 	u32 processes;
 	u32 nr_off;
+	s32 lowest;
+	s32 lowest_idle;
 	bool stays;
 	bool settles;
 };
@@ -139,6 +150,8 @@ static void crowd_look_at(struct crowd *crowd, const struct gpreempt_process *pr
 	crowd->look.told = gpreempt_doorbell_tells(process);
 	crowd->look.works = process->crowd.works;
 	crowd->look.active_ns = process->crowd.active_ns;
+	crowd->look.outranks = process->crowd.standing > crowd->lowest;
+	crowd->look.waits_for_lower = process->crowd.standing > crowd->lowest_idle;
 }
 
 static void crowd_return(struct gpreempt_node *gn, struct crowd *crowd,
@@ -153,6 +166,9 @@ static void crowd_return(struct gpreempt_node *gn, struct crowd *crowd,
 		crowd->queues += process->crowd.queues_off;
 	}
 	crowd->nr_off += idle->off;
+	crowd->lowest = min(crowd->lowest, process->crowd.standing);
+	if (!idle->off && crowd->look.told && !crowd->look.works)
+		crowd->lowest_idle = min(crowd->lowest_idle, process->crowd.standing);
 }
 
 static void crowd_leave(struct gpreempt_node *gn, struct crowd *crowd,
@@ -223,7 +239,11 @@ static bool crowd_apply(struct gpreempt_node *gn)
 bool gpreempt_crowd_look(struct gpreempt_node *gn, u64 now_ns)
 {
 	struct device_queue_manager *dqm = gn->node->dqm;
-	struct crowd crowd = { .look.idle_ns = crowd_idle_ns(gn) };
+	struct crowd crowd = {
+		.look.idle_ns = crowd_idle_ns(gn),
+		.lowest = GPREEMPT_PRIORITY_MAX,
+		.lowest_idle = GPREEMPT_PRIORITY_MAX,
+	};
 	u32 queues_off = crowd_survey(gn, now_ns);
 
 	/* A hint: it moves under dqm_lock. */

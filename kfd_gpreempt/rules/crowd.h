@@ -37,6 +37,8 @@ struct gpreempt_process_crowd {
 	bool works;
 	/** @active_ns: when it last had work */
 	u64 active_ns;
+	/** @standing: the highest one of its queues */
+	s32 standing;
 	/** @queues_off: queues that are off the device for idleness */
 	u32 queues_off;
 	/** @step: what was last done with it in a look */

@@ -4,15 +4,17 @@
  *
  * Weights, minima and maxima are set for cgroups and for jobs, and kept here for all nodes. A group
  * has a place, which is the same on all nodes. The monitor of a node copies the settings when they
- * have changed, and finds the group of each process when it derives priorities: the job's, if that
- * has a share, otherwise that of the nearest cgroup that has one. Above the group of a cgroup is
- * that of the next cgroup above which has a share, and above a job's is the root group. What
+ * have changed, and finds the group of a process anew after that, and when the process has come to
+ * another job or cgroup: the job's, if that has a share, otherwise that of the nearest cgroup that
+ * has one. As with priorities, cgroups down to a level can have shares. Above the group of a cgroup
+ * is that of the next cgroup above which has a share, and above a job's is the root group. What
  * follows is the business of share.c.
  *
  * A cgroup is remembered by its id, which never belongs to another one later. A setting does not
  * keep it alive: a work item drops what was set for cgroups that are gone.
  */
 #include <linux/cgroup.h>
+#include <linux/hashtable.h>
 #include <linux/jiffies.h>
 #include <linux/mm.h>
 #include <linux/mutex.h>
@@ -33,11 +35,13 @@
 
 /**
  * struct place - a place for a group
+ * @link: in @by_id, of one that is used and not the root group's
  * @used: it has one; always, of the root group
  * @serial: no other group has, in whatever place
  * @group: the group
  */
 struct place {
+	struct hlist_node link;
 	bool used;
 	u32 serial;
 	struct gpreempt_group group;
@@ -48,6 +52,7 @@ struct place {
  * innermost.
  */
 static struct place places[GPREEMPT_GROUPS_MAX];
+static DEFINE_HASHTABLE(by_id, 7);
 static DEFINE_MUTEX(groups_lock);
 static DEFINE_SPINLOCK(groups_spinlock);
 /* Up to the last place that is used; 0: no group is set, which is the common case */
@@ -58,12 +63,11 @@ static u32 last_serial;
 /* 0: there is none. */
 static u32 group_find(u64 cgroup_id, u64 job)
 {
-	u32 i;
+	struct place *place;
 
-	for (i = 1; i < nr_places; i++)
-		if (places[i].used && places[i].group.cgroup_id == cgroup_id &&
-		    places[i].group.job == job)
-			return i;
+	hash_for_each_possible(by_id, place, link, cgroup_id ^ job)
+		if (place->group.cgroup_id == cgroup_id && place->group.job == job)
+			return place - places;
 	return ROOT;
 }
 
@@ -77,9 +81,13 @@ static void group_change_locked(u32 at, const struct gpreempt_group *group)
 	spin_lock(&groups_spinlock);
 	if (group && !place->used)
 		place->serial = ++last_serial;
+	if (place->used)
+		hash_del(&place->link);
 	place->used = group;
-	if (group)
+	if (group) {
 		place->group = *group;
+		hash_add(by_id, &place->link, group->cgroup_id ^ group->job);
+	}
 	for (nr = GPREEMPT_GROUPS_MAX; nr > 1 && !places[nr - 1].used;)
 		nr--;
 	/* What the root group has had is counted from when there are others. */
@@ -130,10 +138,9 @@ int gpreempt_group_set(const struct gpreempt_group *group)
 
 	mutex_lock(&groups_lock);
 	at = group_find(group->cgroup_id, group->job);
-	for (at = at ?: 1; at < GPREEMPT_GROUPS_MAX && places[at].used; at++)
-		if (places[at].group.cgroup_id == group->cgroup_id &&
-		    places[at].group.job == group->job)
-			break;
+	if (at == ROOT)
+		for (at = 1; at < GPREEMPT_GROUPS_MAX && places[at].used;)
+			at++;
 	if (at < GPREEMPT_GROUPS_MAX)
 		group_change_locked(at, group);
 	else
@@ -263,7 +270,7 @@ bool gpreempt_group_take(struct gpreempt_node *gn)
 	for (i = 0; i < max(nr_places, gn->group.nr); i++)
 		group_copy(gn, i, &places[i]);
 	WRITE_ONCE(gn->group.nr, nr_places);
-	gn->group.generation = generation;
+	WRITE_ONCE(gn->group.generation, generation);
 	spin_unlock(&groups_spinlock);
 	gn->group.taken = true;
 	return true;
@@ -283,58 +290,71 @@ bool gpreempt_group_waits(const struct gpreempt_node *gn)
 }
 
 /*
- * The group of a process: its job's, or that of the nearest cgroup that has a share. @entities, if
- * not NULL, learn which groups are above it. rcu and a lock held.
+ * The group of a process: its job's, or that of the nearest cgroup that has a share. @entities
+ * learn which groups are above it. rcu and a lock held.
  */
-static u32 group_of(const struct gpreempt_process *process, struct gpreempt_policy_entity *entities)
+static u32 group_of(u64 job, struct cgroup *cgroup, struct gpreempt_policy_entity *entities)
 {
-	u64 job = gpreempt_job_privileged_id(process);
 	u32 found = job ? group_find(0, job) : ROOT, group = found, below = found;
-	struct cgroup *cgroup = NULL;
 
-	if (!found)
-		cgroup = task_dfl_cgroup(process->p->lead_thread);
+	cgroup = found ? NULL : cgroup_ancestor(cgroup, GPREEMPT_CGROUP_LEVELS) ?: cgroup;
 	for (; cgroup; cgroup = cgroup_parent(cgroup)) {
 		found = group_find(cgroup_id(cgroup), 0);
 		if (!found)
 			continue;
 		if (!group)
 			group = found;
-		else if (entities)
+		else
 			entities[2 * below].parent = 2 * found;
 		below = found;
 	}
-	if (entities && below)
+	if (below)
 		entities[2 * below].parent = ROOT;
 	return group;
+}
+
+/* rcu held. The monitor, or a hint. */
+static bool group_is_known(const struct gpreempt_process *process, u64 job,
+			   const struct cgroup *cgroup)
+{
+	return READ_ONCE(process->group.generation) == READ_ONCE(process->gn->group.generation) &&
+	       READ_ONCE(process->group.job) == job &&
+	       READ_ONCE(process->group.cgroup_id) == cgroup_id(cgroup);
 }
 
 /**
  * gpreempt_group_derive() - let the policy know the group of a process
  * @process: the process
- * @now_ns: time of the pass, which is the same for all its queues
+ *
+ * Nothing is looked up while it is in the same cgroup and job, and no share has changed.
  *
  * Context: the monitor, in the read section of its pass, after the job was derived.
  */
-void gpreempt_group_derive(struct gpreempt_process *process, u64 now_ns)
+void gpreempt_group_derive(struct gpreempt_process *process)
 {
 	struct gpreempt_node *gn = process->gn;
+	u64 job = gpreempt_job_privileged_id(process);
+	struct cgroup *cgroup;
 	u32 group;
 
 	if (!gn->group.nr) {
 		process->policy.group = ROOT;
 		return;
 	}
-	if (process->group.derived_ns == now_ns)
-		return;
-	process->group.derived_ns = now_ns;
 	rcu_read_lock();
+	cgroup = task_dfl_cgroup(process->p->lead_thread);
+	if (group_is_known(process, job, cgroup))
+		goto unlock;
 	spin_lock(&groups_spinlock);
-	group = group_of(process, gn->group.entities);
+	group = group_of(job, cgroup, gn->group.entities);
 	spin_unlock(&groups_spinlock);
-	rcu_read_unlock();
+	WRITE_ONCE(process->group.generation, gn->group.generation);
+	WRITE_ONCE(process->group.job, job);
+	WRITE_ONCE(process->group.cgroup_id, cgroup_id(cgroup));
 	/* One that has been set since is taken in by the next pass. */
 	WRITE_ONCE(process->policy.group, group < gn->group.nr ? group : ROOT);
+unlock:
+	rcu_read_unlock();
 }
 
 /**
@@ -352,12 +372,12 @@ void gpreempt_group_use(struct gpreempt_node *gn)
 }
 
 /**
- * gpreempt_group_moved() - has a process another group than the monitor knows?
+ * gpreempt_group_moved() - may a process have another group than the monitor knows?
  * @gn: the node
  *
  * Context: gpreempt_lock held.
  *
- * Return: true if one has
+ * Return: true if one may
  */
 bool gpreempt_group_moved(struct gpreempt_node *gn)
 {
@@ -368,10 +388,9 @@ bool gpreempt_group_moved(struct gpreempt_node *gn)
 	if (!READ_ONCE(nr_places))
 		return false;
 	rcu_read_lock();
-	spin_lock(&groups_spinlock);
 	list_for_each_entry(process, &gn->queues.processes, link)
-		moved |= group_of(process, NULL) != gpreempt_policy_read(process->policy.group);
-	spin_unlock(&groups_spinlock);
+		moved |= !group_is_known(process, gpreempt_job_privileged_id(process),
+					 task_dfl_cgroup(process->p->lead_thread));
 	rcu_read_unlock();
 	return moved;
 }

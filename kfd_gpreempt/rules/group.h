@@ -61,10 +61,14 @@ struct gpreempt_node_group {
 	bool taken;
 };
 
-/* What group.c keeps of a process on a node, and writes alone. */
+/* What group.c keeps of a process on a node, and writes alone: what its group was derived from. */
 struct gpreempt_process_group {
-	/** @derived_ns: when its group was last derived; the monitor's alone */
-	u64 derived_ns;
+	/** @cgroup_id: the cgroup that it was in; written by the monitor */
+	u64 cgroup_id;
+	/** @job: the administrator's job that it was in; 0: none; written by the monitor */
+	u64 job;
+	/** @generation: of the shares; 0: it was not derived yet; written by the monitor */
+	u32 generation;
 };
 
 int gpreempt_group_set(const struct gpreempt_group *group);
@@ -73,7 +77,7 @@ u32 gpreempt_group_read(const struct gpreempt_node *gn, struct gpreempt_group_se
 void gpreempt_group_make_room(struct gpreempt_node *gn);
 bool gpreempt_group_take(struct gpreempt_node *gn);
 bool gpreempt_group_waits(const struct gpreempt_node *gn);
-void gpreempt_group_derive(struct gpreempt_process *process, u64 now_ns);
+void gpreempt_group_derive(struct gpreempt_process *process);
 void gpreempt_group_use(struct gpreempt_node *gn);
 bool gpreempt_group_moved(struct gpreempt_node *gn);
 void gpreempt_group_free_node(struct gpreempt_node *gn);

@@ -29,8 +29,8 @@ static u64 idle_wait(const struct gpreempt_idle_process *process,
  * @look: what is seen of it
  * @now_ns: time of the look
  *
- * Return: true if it is: it has been idle for long enough, and the budget of the node has room. A
- * process that leaves is told to gpreempt_idle_left()
+ * Return: true if it is: it has been idle for long enough, none below it is to leave first, and the
+ * budget of the node has room. A process that leaves is told to gpreempt_idle_left()
  */
 bool gpreempt_idle_leaves(const struct gpreempt_idle_node *node,
 			  const struct gpreempt_idle_process *process,
@@ -39,11 +39,11 @@ bool gpreempt_idle_leaves(const struct gpreempt_idle_node *node,
 	u64 since_ns = idle_most(look->active_ns, process->changed_ns);
 	u64 wait_ns = idle_wait(process, look);
 
-	/* Nothing waits for its slots now, and it may have work again soon. */
-	if (process->changed_ns && !look->crowded)
+	/* It comes first, or nothing waits for its slots now: it may have work again soon. */
+	if (look->outranks || (process->changed_ns && !look->crowded))
 		wait_ns = idle_most(wait_ns, GPREEMPT_IDLE_WAIT_MAX_NS);
 	return !process->off && look->idle_ns && !look->fits && look->told && !look->works &&
-	       now_ns - since_ns >= wait_ns && node->paid_ns <= now_ns;
+	       !look->waits_for_lower && now_ns - since_ns >= wait_ns && node->paid_ns <= now_ns;
 }
 
 /**

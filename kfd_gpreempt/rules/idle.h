@@ -12,8 +12,8 @@
 #include <linux/types.h>
 
 /*
- * A process that rings again and again stays on the device for so long before it leaves, and one
- * that has come back as long as there is room.
+ * A process that rings again and again stays on the device for so long before it leaves, one that
+ * has come back as long as there is room, and one that outranks another.
  */
 #define GPREEMPT_IDLE_WAIT_MAX_NS	1000000000ULL
 /* To leave pays if it is for so many times as long as the process was idle before. */
@@ -52,6 +52,8 @@ struct gpreempt_idle_process {
  * @fits: with all processes that are off everything would fit
  * @told: the next doorbell that the process writes will be noticed
  * @works: it has work, or another reason not to be off the device for idleness
+ * @outranks: it comes before another process of the node
+ * @waits_for_lower: one that comes after it is idle as well, and may leave first
  * @active_ns: when it last had work
  */
 struct gpreempt_idle_look {
@@ -60,6 +62,8 @@ struct gpreempt_idle_look {
 	bool fits;
 	bool told;
 	bool works;
+	bool outranks;
+	bool waits_for_lower;
 	u64 active_ns;
 };
 

@@ -57,7 +57,6 @@
  * there and another node of it does not park.
  */
 #include <linux/bits.h>
-#include <linux/cred.h>
 #include <linux/hashtable.h>
 #include <linux/kref.h>
 #include <linux/rcupdate.h>
@@ -110,23 +109,13 @@ static DEFINE_HASHTABLE(jobs, 6);
 /* Slots that nodes have, under gpreempt_lifecycle */
 static u64 slots;
 
-/*
- * The same number of two users is two jobs, and the administrator's are none of theirs: knowing an
- * id is no way into a job.
- */
-static bool job_is(const struct job *job, const struct gpreempt_membership *as)
-{
-	return job->as.id == as->id && job->as.privileged == as->privileged &&
-	       (as->privileged || uid_eq(job->as.owner, as->owner));
-}
-
 static struct job *job_find_locked(const struct gpreempt_membership *as)
 {
 	struct job *job;
 
 	lockdep_assert_held(&gpreempt_lock);
 	hash_for_each_possible(jobs, job, link, (unsigned long)as->id)
-		if (job_is(job, as))
+		if (gpreempt_membership_is(&job->as, as))
 			return job;
 	return NULL;
 }
@@ -182,7 +171,7 @@ static struct gpreempt_job_place *job_find_place_locked(const struct gpreempt_no
 	struct gpreempt_job_place *place;
 
 	list_for_each_entry(place, &gn->job.places, link)
-		if (job_is(place->job, as))
+		if (gpreempt_membership_is(&place->job->as, as))
 			return place;
 	return NULL;
 }
@@ -311,7 +300,7 @@ static bool job_change_locked(struct gpreempt_process *process, struct list_head
 	/* Of a program that has ended, what it was in stays. */
 	if (!gpreempt_priority_membership(process, &as))
 		return false;
-	if (place && job_is(place->job, &as)) {
+	if (place && gpreempt_membership_is(&place->job->as, &as)) {
 		WRITE_ONCE(place->job->as.stay, as.stay);
 		return false;
 	}
@@ -370,25 +359,6 @@ static int job_update_one(struct gpreempt_node *gn, void *arg)
 void gpreempt_job_update_all(void)
 {
 	gpreempt_node_find(job_update_one, NULL);
-}
-
-/**
- * gpreempt_job_is_privileged() - is there a job of this id that CAP_SYS_ADMIN has set?
- * @id: the id
- *
- * Context: no lock of the scheduler held; may sleep.
- *
- * Return: true if there is
- */
-bool gpreempt_job_is_privileged(u64 id)
-{
-	const struct gpreempt_membership as = { .id = id, .privileged = true };
-	bool found;
-
-	mutex_lock(&gpreempt_lock);
-	found = job_find_locked(&as);
-	mutex_unlock(&gpreempt_lock);
-	return found;
 }
 
 /**

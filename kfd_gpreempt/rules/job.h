@@ -37,7 +37,6 @@ void gpreempt_job_leave(struct gpreempt_process *process);
 void gpreempt_job_free_process(struct gpreempt_process *process);
 void gpreempt_job_update_node(struct gpreempt_node *gn);
 void gpreempt_job_update_all(void);
-bool gpreempt_job_is_privileged(u64 id);
 u64 gpreempt_job_privileged_id(const struct gpreempt_process *process);
 void gpreempt_job_derive(struct gpreempt_process *process);
 bool gpreempt_job_hear(struct gpreempt_node *gn, u64 now_ns);

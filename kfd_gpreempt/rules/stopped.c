@@ -20,11 +20,14 @@
  * No event tells of a stop, so the monitor looks: every 10 ms at the latest while the node has a
  * process that would leave, which are 100 looks a second on a node that otherwise is parked.
  *
+ * A process whose main thread has ended is frozen when its next thread is.
+ *
  * A stop by a debugger is none: who debugs a program may want to see what it does on the device. An
  * exempt process stays on the device.
  */
 #include <linux/cgroup.h>
 #include <linux/minmax.h>
+#include <linux/rcupdate.h>
 #include <linux/sched/signal.h>
 
 #include "core/node.h"
@@ -33,6 +36,8 @@
 
 /* Half of the 20 ms within which a queue has left. */
 #define STOPPED_LOOK_NS	10000000ULL
+/* A program can have many threads that have ended and wait for its own debugger. */
+#define STOPPED_THREADS	32
 
 /**
  * gpreempt_stopped_matters() - would a process leave the device if it were stopped or frozen?
@@ -54,6 +59,26 @@ bool gpreempt_stopped_matters(const struct gpreempt_process *process)
 	}
 }
 
+/* Of the main thread or, if that has ended, of the first that has not. */
+static bool stopped_is_frozen(struct task_struct *leader)
+{
+	struct task_struct *thread;
+	bool frozen = false;
+	int n = 0;
+
+	rcu_read_lock();
+	for_each_thread(leader, thread) {
+		if (++n > STOPPED_THREADS)
+			break;
+		if (READ_ONCE(thread->exit_state))
+			continue;
+		frozen = cgroup_task_frozen(thread) || gpreempt_compat_is_frozen(thread);
+		break;
+	}
+	rcu_read_unlock();
+	return frozen;
+}
+
 /**
  * gpreempt_stopped() - is a process stopped or frozen, and has to leave the device for it?
  * @process: the process
@@ -68,8 +93,7 @@ bool gpreempt_stopped(const struct gpreempt_process *process)
 
 	if (!gpreempt_stopped_matters(process))
 		return false;
-	return READ_ONCE(leader->signal->flags) & SIGNAL_STOP_STOPPED ||
-	       cgroup_task_frozen(leader) || gpreempt_compat_is_frozen(leader);
+	return READ_ONCE(leader->signal->flags) & SIGNAL_STOP_STOPPED || stopped_is_frozen(leader);
 }
 
 /**

@@ -3,9 +3,10 @@
  * doorbell.c - gpreempt_wakeup=doorbell or auto: told of a process's first doorbell write after
  * idleness, instead of looking for it
  *
- * While a process has nothing to do, the page table entries of its doorbells are withdrawn: it is
- * armed. The first access faults, the handler wakes the monitors and puts the entries back, and the
- * CPU repeats the access. Until the process is armed again its doorbells cost what they always did.
+ * While processes of a node differ in rank, and a process has nothing to do, the page table entries
+ * of its doorbells are withdrawn: it is armed. The first access faults, the handler wakes the
+ * monitors and puts the entries back, and the CPU repeats the access. Until the process is armed
+ * again its doorbells cost what they always did.
  *
  * The entries are found through an address space of the process's own, which /dev/kfd gets instead
  * of its inode's when the process opens it: no mm, no VMA and no lock of either is needed. A

@@ -7,7 +7,8 @@
  * waiting. So programs that are outranked have two budgets. Each user has one of runlists on each
  * node, for all its programs: what the driver builds is taken out of it. Each process has one of
  * commands, for itself alone, in which those count as well that the driver refuses. Beyond them
- * commands wait, before any lock is taken. None is refused.
+ * commands wait, before any lock is taken. None is refused. While no two processes of a node differ
+ * in rank, none waits.
  */
 #include <linux/ktime.h>
 #include <linux/jiffies.h>
@@ -135,7 +136,8 @@ static bool pace_is_outranked(struct gpreempt_node *gn, const struct pace *pace)
 static bool pace_concerns(struct gpreempt_node *gn, const struct pace *pace)
 {
 	return READ_ONCE(gn->life.thread) && !READ_ONCE(gn->life.paused) &&
-	       !gpreempt_tunables_observes(gn) && pace_is_outranked(gn, pace);
+	       !gpreempt_tunables_observes(gn) && gpreempt_policy_read(gn->policy.differs) &&
+	       pace_is_outranked(gn, pace);
 }
 
 /*

@@ -43,23 +43,35 @@ int cmd_preempt(const struct options *o)
 	return status;
 }
 
+/* So long resume waits until queues are back. */
+#define BACK_MS		1000
+
 int cmd_resume(const struct options *o)
 {
 	struct gpreempt_target target;
+	unsigned int nr_off = 0;
 	json_object *document;
 	struct gpreempt *g;
 	int nr, status = open_target(o, &target, &g);
 
 	if (status)
 		return status;
-	nr = gpreempt_resume_all(g, &target);
+	nr = gpreempt_resume_wait(g, &target, BACK_MS, GPREEMPT_HOLD_EVERYBODYS, &nr_off);
+	/* A module before version 10 does not wait. */
+	if (nr == -EINVAL)
+		nr = gpreempt_resume_all(g, &target);
 	gpreempt_close(g);
+	if (nr == -ETIME)
+		return fail(EXIT_FAILED, "resume: the holds have ended, but %u of the queues are not back after %d ms", nr_off, BACK_MS);
 	if (nr < 0)
 		return fail_errno(nr, "resume");
 	if (o->json) {
 		document = new_document();
 		add_number(document, "resumed", nr);
+		add_number(document, "off", nr_off);
 		print_json(document);
+	} else if (nr_off) {
+		printf("%d queue%s given back; off the device for another reason: %u (gpreemptctl why)\n", nr, nr == 1 ? "" : "s", nr_off);
 	} else {
 		printf("%d queue%s given back\n", nr, nr == 1 ? "" : "s");
 	}

@@ -62,7 +62,7 @@ static int change(const struct options *o, bool clear)
 		if (error == -ENOTTY)
 			status = fail(EXIT_NO_MODULE, "the module knows of no jobs; update it");
 		else if (error == -EPERM)
-			status = fail(EXIT_DENIED, "job %s: not allowed; what an administrator set, an id that one uses, and cgroups take CAP_SYS_ADMIN",
+			status = fail(EXIT_DENIED, "job %s: not allowed; what an administrator set, and cgroups take CAP_SYS_ADMIN",
 				      o->args[0]);
 		else if (error)
 			status = fail_errno(error, "job %s", o->args[0]);

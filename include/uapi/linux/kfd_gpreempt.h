@@ -21,7 +21,7 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
-#define GPREEMPT_ABI_VERSION		9
+#define GPREEMPT_ABI_VERSION		10
 
 #define GPREEMPT_PRIORITY_MIN		(-1023)
 #define GPREEMPT_PRIORITY_MAX		1023
@@ -365,7 +365,7 @@ struct gpreempt_target {
 
 /**
  * struct gpreempt_queue_usage - what a queue has used so far, or several have together. Since version 8
- * @busy_ns: time with work and the device. It lags behind by 150 ms at most
+ * @busy_ns: time with work and the device. It lags behind by one look, 50 ms on average at most
  * @waiting_ns: time with work and without the device, or without any wave there
  * @preempted_ns: time that the scheduler kept it off the device, with work or without
  * @wave_us: waves in flight times microseconds
@@ -500,7 +500,8 @@ struct gpreempt_usage {
  * is its parent; above one whose parent is outside of its pid namespace (docker exec) it is the
  * namespace's init. One whose parents have ended is below the process that adopted it.
  *
- * Errors: those of the target; ERANGE (out of bounds); EPERM (above GPREEMPT_PRIORITY_NORMAL
+ * Errors: those of the target; ERANGE (out of bounds; a cgroup below level 32, of which the root is
+ * 0); EUSERS (the user has settings for 1024 processes); EPERM (above GPREEMPT_PRIORITY_NORMAL
  * without CAP_SYS_NICE; a change, without CAP_SYS_NICE and CAP_SYS_ADMIN, of what was set with one
  * of them; a cgroup's without CAP_SYS_ADMIN); ENOMEM.
  */
@@ -545,7 +546,7 @@ enum gpreempt_param {
  * @value: in: in the parameter's unit and bounds
  * @reserved: 0
  *
- * Errors: those of the target; ERANGE (out of bounds); EPERM (without CAP_SYS_NICE; of a cgroup, without CAP_SYS_ADMIN); ENOMEM.
+ * Errors: those of the target; ERANGE (out of bounds; a cgroup below level 32); EPERM (without CAP_SYS_NICE; of a cgroup, without CAP_SYS_ADMIN); ENOMEM.
  */
 struct gpreempt_set_param {
 	struct gpreempt_target target;
@@ -561,11 +562,13 @@ struct gpreempt_set_param {
 /**
  * struct gpreempt_hold - GPREEMPT_IOC_PREEMPT, GPREEMPT_IOC_RESUME
  * @target: in: a queue or a process
- * @timeout_ms: in: PREEMPT: how long to wait until the state is saved; 0: the driver's own timeout. RESUME: 0
+ * @timeout_ms: in: PREEMPT: how long to wait until the state is saved; 0: the driver's own timeout. RESUME, since version 10: how long
+ *	to wait until each queue of @target is on the device, or is kept off it for another reason; 0: not at all
  * @flags: in: PREEMPT: GPREEMPT_HOLD_UNBOUNDED: not bounded by gpreempt_max_hold_ms; needs CAP_SYS_ADMIN.
  *	RESUME: GPREEMPT_HOLD_EVERYBODYS: end the holds of all descriptors and those made through /dev/kfd, not only of this one
  * @nr_queues: out: queues that are off the device on behalf of this descriptor (PREEMPT), or that were given back (RESUME)
- * @reserved1: 0
+ * @nr_off: in: 0; out: of a RESUME with @timeout_ms: queues of @target that are not on the device. Their verdicts in
+ *	GPREEMPT_IOC_LIST tell why. Since version 10
  * @reserved: 0
  *
  * PREEMPT returns when the state of every queue is saved. Holds belong to the descriptor: one each
@@ -574,13 +577,17 @@ struct gpreempt_set_param {
  * The hold on a queue with work does not count for gpreempt_relief_ms after each gpreempt_max_hold_ms, unless it
  * is unbounded. A queue runs again when no descriptor holds it and its priority allows.
  *
+ * RESUME with @timeout_ms waits for the first look of the scheduler after the holds have ended, and until the device has read what that
+ * sent. Then a queue is on the device, or another hold, the scheduler or the driver keeps it off. The holds end first, so they have
+ * ended whatever RESUME returns, but for EPERM. A second RESUME of the same target ends nothing, and waits for the same.
+ *
  * Errors: those of the target; EBUSY (the driver does not let a queue go now: debugger, cooperative
  * groups, it was reset); EOPNOTSUPP (the node cannot preempt, gave up or only observes, or
- * scheduling is switched off); ETIME (not saved in time; the hold stays, and the state is saved
- * when it is); EINTR (a signal; as ETIME); EIO (PREEMPT: the device is suspended or being reset;
- * RESUME: a queue was reset while it was held, and stays off; all holds were ended); ENOMEM
- * (nothing is held); EUSERS (64 descriptors hold a queue, or 64 calls of the user wait, and the
- * caller has no CAP_SYS_ADMIN; nothing is held); EPERM (GPREEMPT_HOLD_UNBOUNDED without CAP_SYS_ADMIN; GPREEMPT_HOLD_EVERYBODYS,
+ * scheduling is switched off); ETIME (PREEMPT: not saved in time; the hold stays, and the state is saved
+ * when it is. RESUME: not all are back in time; they come when they can); EINTR (a signal; as ETIME); EIO (PREEMPT: the device is
+ * suspended or being reset; RESUME: a queue was reset while it was held, and stays off; all holds were ended); ENOMEM
+ * (nothing is held); EUSERS (without CAP_SYS_ADMIN: 64 descriptors hold a queue, nothing is held; or 64 calls of the user wait: nothing
+ * is held, or RESUME did not wait); EPERM (GPREEMPT_HOLD_UNBOUNDED without CAP_SYS_ADMIN; GPREEMPT_HOLD_EVERYBODYS,
  * and a descriptor with CAP_SYS_ADMIN holds one: the others' holds were ended).
  */
 struct gpreempt_hold {
@@ -588,7 +595,7 @@ struct gpreempt_hold {
 	__u32 timeout_ms;
 	__u32 flags;
 	__u32 nr_queues;
-	__u32 reserved1;
+	__u32 nr_off;
 	__u64 reserved[2];
 };
 
@@ -629,12 +636,12 @@ struct gpreempt_hint {
  * The setting of the process counts, then what it inherits, then that of the nearest cgroup, but none gets
  * around what a caller with CAP_SYS_ADMIN set at a lower rank.
  *
- * A job belongs to who sets it. Ids are the user's own: the same id of two users is two jobs. Those of callers
- * with CAP_SYS_ADMIN are another set of ids, and processes of any user may be in them. What a user sets holds
- * for processes of this user alone, also where it is inherited.
+ * A job belongs to who sets it: a user in a pid namespace. The same id of two owners is two jobs. Those of
+ * callers with CAP_SYS_ADMIN are another set of ids, and processes of any user may be in them. What another
+ * caller sets holds for those processes alone that it may name, also where it is inherited.
  *
  * Errors: those of the target; EINVAL (0 without GPREEMPT_JOB_CLEAR, or anything else with it); EPERM, without
- * CAP_SYS_ADMIN (a job of this id was set with it; a change of what was set with it; of a cgroup); ENOMEM.
+ * CAP_SYS_ADMIN (a change of what was set with it; of a cgroup); ENOMEM.
  */
 struct gpreempt_set_job {
 	struct gpreempt_target target;
@@ -669,8 +676,8 @@ struct gpreempt_set_job {
  * maximum holds for all priorities.
  *
  * Errors: those of the target; EINVAL (another scope; a quota without a period, or a period without a quota; a number with
- * GPREEMPT_SHARE_CLEAR); ERANGE (out of bounds); EPERM (without CAP_SYS_ADMIN); ENOSPC (127 groups have a share). After an error what
- * was set before stays.
+ * GPREEMPT_SHARE_CLEAR); ERANGE (out of bounds; a cgroup below level 32); EPERM (without CAP_SYS_ADMIN); ENOSPC (127 groups have a
+ * share). After an error what was set before stays.
  */
 struct gpreempt_set_share {
 	struct gpreempt_target target;

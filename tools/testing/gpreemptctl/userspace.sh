@@ -749,12 +749,45 @@ doctor_counts_queues_against_slots()
 	kfd_queues 1000005 51234 0 0 1 2 3 4
 	doctor_on 1 "note gpu 51234 has a slot for each queue: 25 compute queues of 5 programs, 24 slots (num_kcq=8)" \
 		"GPU_MAX_HW_QUEUES=2 in the environment of HIP programs (4 by default, and one more of the runtime). More slots: options amdgpu num_kcq=2"
+	not grep -q 'idle programs leave' "$scratch/out"
 	# What the driver has by default says -1.
 	kfd_node 1 51234 "simd_count=320 num_cp_queues=30"
 	loaded "$version" gpreempt_enable=Y num_kcq=2
 	doctor_on 1 "ok   gpu 51234 has a slot for each queue: 25 compute queues of 5 programs, 30 slots (num_kcq=2)"
 	loaded "" num_kcq=-1
 	doctor_on 3 "ok   gpu 51234 has a slot for each queue: 25 compute queues of 5 programs, 30 slots (num_kcq=8)"
+}
+
+# It says what it gains, and of which device the figures are.
+doctor_recommends_idle_eviction_where_not_all_fit()
+{
+	local tunables=$scratch/made-up/sys/class/kfd/kfd/gpreempt/51234/tunables pid
+	local note="note idle programs leave gpu 51234: no (gpreempt_idle_evict_us=0)"
+
+	can_make_up_a_machine
+	new_machine
+	loaded "$version" gpreempt_enable=Y hws_max_conc_proc=-1
+	kfd_node 1 51234 "simd_count=320 num_cp_queues=24"
+	mkdir -p "$tunables"
+	echo 0 >"$tunables/idle_evict_us"
+	for pid in 1000001 1000002 1000003 1000004; do
+		kfd_queues $pid 51234 0 0 1 2 3 4
+	done
+	doctor_on 1 "20 compute queues of 4 programs, 24 slots"
+	not grep -q 'idle programs leave' "$scratch/out"
+	kfd_queues 1000005 51234 0 0 1 2 3 4
+	doctor_on 1 "$note" "-> gpreemptctl tune idle_evict_us=20000" "On the virtual GPU "
+	echo 20000 >"$tunables/idle_evict_us"
+	doctor_on 1 "25 compute queues of 5 programs, 24 slots"
+	not grep -q 'idle programs leave' "$scratch/out"
+	# More programs than VMIDs, though all queues fit
+	echo 0 >"$tunables/idle_evict_us"
+	kfd_node 1 51234 "simd_count=320 num_cp_queues=48"
+	loaded "$version" gpreempt_enable=Y hws_max_conc_proc=5
+	doctor_on 1 "ok   gpu 51234 has a slot for each queue"
+	not grep -q 'idle programs leave' "$scratch/out"
+	loaded "$version" gpreempt_enable=Y hws_max_conc_proc=4
+	doctor_on 1 "$note"
 }
 
 doctor_reads_environments_and_debuggers()
@@ -1007,6 +1040,7 @@ tap doctor_knows_secure_boot doctor_knows_secure_boot
 tap doctor_knows_whose_driver_it_is doctor_knows_whose_driver_it_is
 tap doctor_knows_what_dkms_has doctor_knows_what_dkms_has
 tap doctor_counts_queues_against_slots doctor_counts_queues_against_slots
+tap doctor_recommends_idle_eviction_where_not_all_fit doctor_recommends_idle_eviction_where_not_all_fit
 tap doctor_reads_environments_and_debuggers doctor_reads_environments_and_debuggers
 tap doctor_knows_amds_own_eviction doctor_knows_amds_own_eviction
 tap doctor_knows_the_version_of_cgroups doctor_knows_the_version_of_cgroups

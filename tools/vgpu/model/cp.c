@@ -864,6 +864,7 @@ u32 vgpu_model_print_stats(struct vgpu_model *m, char *buf, u32 size)
 		{ "bad_packets", s->bad_packets },
 		{ "bad_records", s->bad_records },
 		{ "doorbells", s->doorbells },
+		{ "wave_reads", s->wave_reads },
 		{ "faults", s->faults },
 		{ "queue_resets", s->queue_resets },
 		{ "resets", s->resets },

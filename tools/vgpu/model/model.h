@@ -96,6 +96,7 @@ struct vgpu_stats {
 	u64 bad_packets;
 	u64 bad_records;
 	u64 doorbells;
+	u64 wave_reads;
 	u64 faults;
 	u64 queue_resets;
 	u64 resets;

@@ -352,6 +352,7 @@ static u32 spi_csq_read(struct vgpu_model *m, u32 xcc, u32 reg)
 	u32 cntl = *gc_reg(m, xcc, VGPU_GRBM_GFX_CNTL);
 	u32 se = gfx_index & GFX_INDEX_ALL_SE ? 0 : GFX_INDEX_SE(gfx_index);
 
+	m->stats.wave_reads++;
 	if (GFX_CNTL_ME(cntl) != MEC1 || se >= m->config.se)
 		return 0;
 	if (reg == VGPU_SPI_CSQ_STATUS)

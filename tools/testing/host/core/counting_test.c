@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* counting_test.c - counters, histograms and what stands in them */
-#include "rivals.h"
+#include "own_file.h"
 
 TEST(times_are_counted_where_they_belong, "each bucket of a histogram is twice as long as the one before; sum and maximum are those of the times")
 {
@@ -29,6 +29,40 @@ TEST(times_are_counted_where_they_belong, "each bucket of a histogram is twice a
 	}
 	node_of(0)->marks.resuming_ns = 0;
 	mutex_unlock(&node_of(0)->pass_lock);
+}
+
+static u64 shown_ns;
+static bool went_back, shows;
+
+/* Whoever reads does so at any moment, also when a lock is taken, and time passes. */
+static void shows_time_off(const struct mutex *lock)
+{
+	u64 ns;
+
+	if (shows)
+		return;
+	shows = true;
+	shim_spin(100);
+	ns = gpreempt_stats_preempted_ns(low->q.gpreempt);
+	went_back |= ns < shown_ns;
+	shown_ns = ns;
+	shows = false;
+}
+
+TEST(time_off_never_goes_back, "the time that a queue has been off the device never becomes less, whenever it is read, also while the queue leaves and comes back")
+{
+	low_is_preempted(true);
+	open_own_file();
+	/* It listens: telling of events takes locks. */
+	CHECK_EQ(shim_miscdevice->fops->poll(&file, NULL), 0);
+	shown_ns = 0;
+	went_back = false;
+	shim_at_lock = shows_time_off;
+	run(200 * MS);
+	submit_and_run(high, 2, 200 * MS);
+	CHECK(resumes() > 0 && shown_ns > MS);
+	CHECK(!went_back);
+	shim_at_lock = NULL;
 }
 
 TEST(quantiles_of_histograms, "a quantile is the end of the bucket in which that many have been seen")

@@ -44,6 +44,11 @@ static bool there_is_room(void)
 	return n && n == nr_off() && !READ_ONCE(node_of(0)->hw.turns);
 }
 
+static bool there_is_room_but_for(const struct sim_queue *lower)
+{
+	return preempted(lower) && nr_off() > 1 && !READ_ONCE(node_of(0)->hw.turns);
+}
+
 static void add_others(u32 nr)
 {
 	u32 i, k;
@@ -83,7 +88,7 @@ static void crowd_that_stays(const char *idle_us)
 static void nothing_lost(void)
 {
 	EACH_QUEUE(sq)
-		if (sq != busy)
+		if (sq != busy && !sq->gone)
 			CHECK(run_until_idle(sq, SEC));
 	CHECK_EQ(gpreempt_stats_failures(stats()), 0);
 }
@@ -274,4 +279,47 @@ TEST(rings_of_many_cost_little, "all processes of a node that write their doorbe
 	/* And what was saved in the second before */
 	CHECK(spent <= 6 * SEC * 2 / 100);
 	nothing_lost();
+}
+
+TEST(lower_ones_leave_first, "of idle processes those of lower priority leave first, and one that outranks another leaves after a second, whatever gpreempt_idle_evict_us is")
+{
+	struct sim_queue *lower;
+	u32 i;
+
+	crowd("20000", OTHERS);
+	process_of(busy)->task.nice = 10;
+	lower = add_queue(10);
+	submit(lower, 1);
+	run(LEFT_WITHIN);
+	/* In the order in which they came, others would have left long ago. */
+	CHECK(preempted(lower));
+	CHECK_EQ(verdict(lower), GPREEMPT_VERDICT_IDLE);
+	for (i = 0; i < OTHERS; i++)
+		CHECK(all_of(i, true));
+	run(500 * MS);
+	CHECK_EQ(nr_off(), 1);
+	run(3 * SEC);
+	CHECK(there_is_room_but_for(lower));
+	CHECK(on_device(busy));
+	nothing_lost();
+}
+
+TEST(low_one_keeps_no_other_on_the_device, "a low process that works, or whose doorbells cannot be withdrawn, does not keep idle ones above it on the device for more than a second")
+{
+	EACH_ANEW(i, 2, "%u: ", i) {
+		struct sim_queue *lower;
+
+		crowd("20000", OTHERS);
+		process_of(busy)->task.nice = 10;
+		lower = add_queue(10);
+		if (i)
+			process_of(lower)->p.gpreempt_fixed = true;
+		lower->kernel_ns = 10 * MS;
+		submit(lower, i ? 1 : 1000);
+		run(1500 * MS);
+		CHECK(nr_off() > 0);
+		CHECK(on_device(busy));
+		kill_process(process_of(lower));
+		nothing_lost();
+	}
 }

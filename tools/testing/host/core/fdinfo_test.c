@@ -179,7 +179,7 @@ TEST(fdinfo_while_nothing_is_accounted, "while some node keeps no account there 
 
 TEST(fdinfo_of_who_is_not_known, "nothing is said of a program that has ended, or that the reader's namespace does not know")
 {
-	struct pid_namespace ns = { .empty = true };
+	struct pid_namespace ns = { .parent = &init_pid_ns };
 	struct sim_process *process;
 
 	world_of_two_devices();

@@ -60,6 +60,7 @@ static u64 monitor_cpus(void)
 	u64 cpus;
 
 	switch_off_and_on();
+	run(MS);
 	cpus = node_of(0)->life.thread->cpus.bits;
 	/* Nor does a pass change what was set by hand. */
 	node_of(0)->life.thread->cpus.bits = 1;
@@ -69,7 +70,7 @@ static u64 monitor_cpus(void)
 }
 
 BOTH(monitors_are_near_their_device,
-     "the monitor of a device with a NUMA node may use the CPUs of that but for isolated ones, or all where there is no other; set by hand it stays there")
+     "the monitor of a device with a NUMA node may use the CPUs of that but for isolated ones and those without a tick, or those of other nodes where there is none; set by hand it stays there")
 {
 	low_runs(hws);
 	CHECK_EQ(monitor_cpus(), ~0ULL);
@@ -77,8 +78,33 @@ BOTH(monitors_are_near_their_device,
 	CHECK_EQ(monitor_cpus(), 0xff00);
 	shim_not_isolated.bits = ~0x0f00ULL;
 	CHECK_EQ(monitor_cpus(), 0xf000);
+	shim_for_kthreads.bits = ~0x3000ULL;
+	CHECK_EQ(monitor_cpus(), 0xc000);
 	shim_not_isolated.bits = ~0xff00ULL;
-	CHECK_EQ(monitor_cpus(), ~0ULL);
+	CHECK_EQ(monitor_cpus(), ~0xff00ULL);
+}
+
+BOTH(monitors_come_back_to_their_device, "a monitor goes back to the CPUs of its device's NUMA node a second after they have come back, and is on no isolated one meanwhile")
+{
+	struct task_struct *thread;
+
+	low_is_preempted_polled(hws);
+	run_kernels(high, 1, 10 * SEC, MS);
+	world.dev.numa_node = 1;
+	shim_not_isolated.bits = ~0xffULL;
+	shim_cpus_online.bits = ~0xff00ULL;
+	switch_off_and_on();
+	run(MS);
+	thread = node_of(0)->life.thread;
+	CHECK_EQ(thread->cpus.bits, ~0xffULL);
+	shim_cpus_online.bits = ~0ULL;
+	CHECK_EQ_AFTER(1100 * MS, thread->cpus.bits, 0xff00);
+	/* The kernel moves it anywhere when the last one goes. */
+	shim_cpus_online.bits = ~0xff00ULL;
+	thread->cpus.bits = ~0ULL;
+	CHECK_EQ_AFTER(1100 * MS, thread->cpus.bits, ~0xffULL);
+	kill_process(process_of(high));
+	kill_process(process_of(low));
 }
 
 /* The fake refuses a real-time thread that yields for longer and does not sleep. */

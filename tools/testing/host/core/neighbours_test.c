@@ -67,7 +67,7 @@ static struct gpreempt_holder holder;
 
 static struct gpreempt_target_match match_of(struct sim_queue *sq)
 {
-	return (struct gpreempt_target_match){ .scope = GPREEMPT_SCOPE_PROCESS, .pid = &process_of(sq)->pid, .sees_all = true };
+	return (struct gpreempt_target_match){ .scope = GPREEMPT_SCOPE_PROCESS, .pid = &process_of(sq)->pid, .viewer.sees_all = true };
 }
 
 static void begin_hold(struct sim_queue *sq)
@@ -83,9 +83,9 @@ static void begin_hold(struct sim_queue *sq)
 static void end_hold(struct sim_queue *sq)
 {
 	struct gpreempt_target_match match = match_of(sq);
-	u32 nr;
+	u32 nr, nr_off;
 
-	CHECK_EQ(gpreempt_unhold(&holder, &match, &nr), 0);
+	CHECK_EQ(gpreempt_unhold(&holder, &match, 0, &nr, &nr_off), 0);
 	CHECK_EQ(nr, 1);
 }
 
@@ -398,7 +398,8 @@ static void holds_itself(u32 n)
 {
 	struct gpreempt_hold hold = { .target = own_process(), .timeout_ms = 1 };
 
-	command(n & 1 ? GPREEMPT_IOC_RESUME : GPREEMPT_IOC_PREEMPT, &hold);
+	/* One that ends and begins a hold waits for a runlist each time. */
+	command(GPREEMPT_IOC_PREEMPT, &hold);
 }
 
 static void close_file(void)
@@ -535,6 +536,302 @@ TEST(settings_in_a_loop_leave_nothing_behind, "who sets and clears his priority 
 	CHECK_EQ(shim_rcu_callbacks, callbacks);
 }
 
+/* ---- what others set, and where they nest ---- */
+
+/* Twenty programs in the same cgroup, of which what is set for the cgroups above it and its share hold */
+static struct sim_queue *programs[20];
+
+static void twenty_programs(void)
+{
+	struct gpreempt_group group = { .cgroup_id = 2, .weight = 100 };
+
+	low_is_preempted_polled(true);
+	EACH_CASE(i, programs)
+		programs[i] = add_queue(10);
+	CHECK_EQ(gpreempt_priority_change_process(&process_of(high)->pid, any_setting, NULL), 0);
+	CHECK_EQ(gpreempt_priority_change_cgroup(1, any_setting, NULL), 0);
+	CHECK_EQ(gpreempt_group_set(&group), 0);
+	run(20 * MS);
+}
+
+/* What is compared and walked in a hundred looks for which a program has called */
+static u64 steps_of_looks(void)
+{
+	s64 checks;
+
+	run(20 * MS);
+	shim_entries_compared = 0;
+	shim_cgroups_looked_at = 0;
+	checks = atomic64_read(&stats()->checks);
+	TIMES(100) {
+		gpreempt_node_nudge(node_of(0));
+		fsleep(200);
+	}
+	CHECK(atomic64_read(&stats()->checks) >= checks + 100);
+	return shim_entries_compared + shim_cgroups_looked_at;
+}
+
+static struct pid strangers[3000];
+static struct task_struct their_tasks[ARRAY_SIZE(strangers)];
+
+static void strangers_have_settings(void)
+{
+	EACH_CASE(i, strangers) {
+		strangers[i] = (struct pid){ .nr = 100000 + i, .task = &their_tasks[i], .references = 1 };
+		CHECK_EQ(gpreempt_priority_change_process(&strangers[i], any_setting, NULL), 0);
+	}
+}
+
+static int sets(u32 i)
+{
+	return gpreempt_priority_change_process(&strangers[i], any_setting, NULL);
+}
+
+static int clears_all(struct gpreempt_setting *setting, void *arg)
+{
+	*setting = (struct gpreempt_setting){ 0 };
+	return 0;
+}
+
+static void becomes(u32 uid, const struct user_namespace *ns, unsigned int caps)
+{
+	current->euid.val = uid;
+	current->user_ns = ns;
+	current->caps = caps;
+}
+
+TEST(settings_of_a_user_are_limited, "a user without privileges has settings for 1024 processes at most, in all its user namespaces; with privileges it has more, and what has ended does not count for long")
+{
+	struct user_namespace container = { .parent = &init_user_ns, .owner = { 7 } };
+	u32 i;
+
+	low_runs(true);
+	EACH_CASE(k, strangers)
+		strangers[k] = (struct pid){ .nr = 100000 + k, .task = &their_tasks[k], .references = 1 };
+	for (i = 0; i < GPREEMPT_SETTINGS_OF_USER; i++) {
+		becomes(i % 2 ? 7 : 100000 + i, i % 2 ? &init_user_ns : &container, 0);
+		CHECK_EQ(sets(i), 0);
+	}
+	becomes(7, &init_user_ns, 0);
+	CHECK_EQ(sets(i), -EUSERS);
+	becomes(100007, &container, 0);
+	CHECK_EQ(sets(i), -EUSERS);
+	/* What is there is changed, and others are not concerned. */
+	CHECK_EQ(sets(i - 1), 0);
+	becomes(8, &init_user_ns, 0);
+	CHECK_EQ(sets(i + 1), 0);
+	becomes(7, &init_user_ns, CAP_SYS_NICE);
+	CHECK_EQ(sets(i + 2), 0);
+	/* One less, by its own word or because it has ended */
+	becomes(7, &init_user_ns, 0);
+	CHECK_EQ(gpreempt_priority_change_process(&strangers[0], clears_all, NULL), 0);
+	CHECK_EQ(sets(i), 0);
+	CHECK_EQ(sets(0), -EUSERS);
+	strangers[1].task = NULL;
+	CHECK_EQ_AFTER(2 * SEC, sets(0), 0);
+	/* What fails leaves nothing. */
+	becomes(9, &init_user_ns, 0);
+	EACH(k, 2, "try %u: ", k) {
+		shim_fail_insert = 1;
+		CHECK_EQ(sets(2000), -ENOMEM);
+	}
+	EACH(k, 2, "allocation %u: ", k) {
+		shim_fail_alloc = 1 + k;
+		CHECK_EQ(sets(2000), -ENOMEM);
+	}
+	becomes(0, &init_user_ns, CAP_SYS_NICE | CAP_SYS_ADMIN);
+}
+
+static struct cgroup nested[4000];
+
+/* They are below each other, the last one below all. */
+static struct cgroup *nest(void)
+{
+	EACH_CASE(i, nested)
+		nested[i] = (struct cgroup){ .id = 1000 + i, .parent = i ? &nested[i - 1] : world_cgroup(3), .level = 3 + i };
+	return &nested[ARRAY_SIZE(nested) - 1];
+}
+
+TEST(settings_and_cgroups_of_others_cost_a_look_nothing, "a look compares and walks no more when others have thousands of settings, and when programs are in cgroups that are nested thousands deep")
+{
+	u64 quiet, loud;
+
+	twenty_programs();
+	quiet = steps_of_looks();
+	CHECK(quiet > 0);
+	strangers_have_settings();
+	loud = steps_of_looks();
+	/* A chain of a hash table is not always as long. */
+	CHECK(loud <= quiet * 2);
+	EACH_CASE(i, programs)
+		process_of(programs[i])->task.cgroup = nest();
+	CHECK(steps_of_looks() <= loud * 6 / 5);
+	kill_process(process_of(high));
+	kill_process(process_of(low));
+}
+
+static void moves_its_programs(u32 n)
+{
+	process_of(programs[n % ARRAY_SIZE(programs)])->task.cgroup = &nested[n * 7 % ARRAY_SIZE(nested)];
+}
+
+TEST(moves_between_cgroups_cost_few_steps, "a program that moves between deep cgroups in a loop has as many of them looked at as can have settings, twice for each move, not all that are above it")
+{
+	u64 looked_at;
+
+	twenty_programs();
+	nest();
+	run(20 * MS);
+	shim_cgroups_looked_at = 0;
+	EACH(i, 100, "move %u: ", i) {
+		moves_its_programs(i);
+		run(20 * MS);
+	}
+	looked_at = shim_cgroups_looked_at;
+	CHECK_WITHIN(looked_at, 100, 100 * 2 * (GPREEMPT_CGROUP_LEVELS + 1));
+	kill_process(process_of(high));
+	kill_process(process_of(low));
+}
+
+TEST(nesting_escapes_no_setting, "a program that nests cgroups thousands deep keeps what is set for those above it: its priority, its job, and what becomes of it when it is stopped")
+{
+	struct gpreempt_overrides overrides;
+
+	low_runs(true);
+	process_of(low)->task.nice = 0;
+	CHECK_EQ(gpreempt_priority_change_cgroup(3, any_setting, NULL), 0);
+	process_of(low)->task.cgroup = nest();
+	CHECK_EQ_AFTER(20 * MS, low->q.gpreempt->policy.set.priority, 1);
+	CHECK_EQ(low->q.gpreempt->priority.source, GPREEMPT_SOURCE_CGROUP);
+	/* The last that can have a setting, and the first that cannot */
+	CHECK_EQ(gpreempt_priority_change_cgroup(nested[GPREEMPT_CGROUP_LEVELS - 3].id, any_setting, NULL), 0);
+	gpreempt_priority_overrides(&process_of(low)->task, &overrides);
+	CHECK(overrides.cgroup.has_priority && overrides.cgroup.priority == 1);
+}
+
+static u32 nr_changed;
+
+static void changes_a_setting(void)
+{
+	shim_at_ancestor = NULL;
+	CHECK_EQ(gpreempt_priority_change_process(&process_of(low)->pid, any_setting, NULL), 0);
+	nr_changed++;
+}
+
+static int any_inherited_setting(struct gpreempt_setting *setting, void *arg)
+{
+	setting->inherit = true;
+	return any_setting(setting, arg);
+}
+
+TEST(ancestors_of_others_delay_no_call, "while it is looked what a process with many ancestors inherits, settings are changed, and looked up for others")
+{
+	struct gpreempt_setting inherited;
+
+	low_runs(true);
+	CHECK_EQ(gpreempt_priority_change_process(&process_of(high)->pid, any_inherited_setting, NULL), 0);
+	shim_at_ancestor = changes_a_setting;
+	gpreempt_priority_inherited(&process_of(low)->task, &inherited);
+	CHECK_EQ(nr_changed, 1);
+}
+
+/* ---- calls in a loop, and the limits of looks ---- */
+
+static u64 asked_ns;
+
+static void count_asking(void)
+{
+	asked_ns += world.nodes[0].ask_us * US;
+}
+
+static u32 share_of_asking(u64 ns)
+{
+	u64 began_ns = ktime_get_ns();
+
+	asked_ns = 0;
+	run(ns);
+	return asked_ns * 100 / (ktime_get_ns() - began_ns);
+}
+
+static void joins_and_leaves_a_job(u32 n)
+{
+	struct gpreempt_set_job job = { .target = own_process(), .job = n & 1 ? 7 : 0, .flags = n & 1 ? 0 : GPREEMPT_JOB_CLEAR };
+
+	CHECK_EQ(command(GPREEMPT_IOC_SET_JOB, &job), 0);
+}
+
+/* Those that wait for passes are not faster for being more. */
+TEST(no_loop_lifts_the_limit_of_asking, "registers are read for a quarter of the time at most, also while neighbours make any call in a loop")
+{
+	static const struct {
+		void (*once)(u32 n);
+		u32 nr;
+		u32 least;
+	} storms[] = {
+		{ set_own_priority, 8, 20 }, { set_queue_priority, 8, 20 }, { announces_work, 8, 20 }, { holds_itself, 8, 10 },
+		{ joins_and_leaves_a_job, 1, 20 }, { updates_its_queue, 1, 0 },
+	};
+
+	EACH_ANEW(i, ARRAY_SIZE(storms), "storm %u: ", i) {
+		low_is_preempted_polled(true);
+		own = add_queue(10);
+		open_file();
+		/* The last kernel of a request runs: only waves tell when it ends. */
+		CHECK(run_until_idle(high, SEC));
+		run(5 * MS);
+		world.nodes[0].ask_us = 200;
+		world.while_asking = count_asking;
+		run_kernels(high, 1, 400 * MS, 20 * MS);
+		begin_storm(storms[i].once, storms[i].nr);
+		run(4 * MS);
+		CHECK_WITHIN(share_of_asking(40 * MS), storms[i].least, 26);
+		end_storm();
+		world.while_asking = NULL;
+	}
+}
+
+static u64 derived_ns;
+
+/* A look at a process takes long. */
+static void derives_for_long(void)
+{
+	if (current != node_of(0)->life.thread)
+		return;
+	derived_ns += 2 * US;
+	shim_spin(2 * US);
+}
+
+static u64 looks_of(u64 ns)
+{
+	s64 checks = atomic64_read(&stats()->checks);
+
+	run(ns);
+	return atomic64_read(&stats()->checks) - checks;
+}
+
+TEST(deriving_makes_looks_no_rarer, "neighbours who set their priority in a loop have priorities derived for a 24th of the time or so, and work is looked for as often as without them")
+{
+	u64 quiet, loud;
+
+	twenty_programs();
+	own = programs[0];
+	open_file();
+	run_kernels(high, 2000, 30 * MS, 20 * MS);
+	quiet = looks_of(50 * MS);
+	shim_at_cgroup = derives_for_long;
+	begin_storm(set_own_priority, 8);
+	run(10 * MS);
+	derived_ns = 0;
+	loud = looks_of(50 * MS);
+	end_storm();
+	shim_at_cgroup = NULL;
+	CHECK(quiet >= 100);
+	CHECK(loud >= quiet * 9 / 10);
+	CHECK_WITHIN(derived_ns, 1, 50 * MS / 20);
+	kill_process(process_of(high));
+	kill_process(process_of(low));
+}
+
 /* ---- LIST in a loop ---- */
 
 static u32 nr_seen;
@@ -654,7 +951,7 @@ TEST(adoption_pins_no_page_of_another_program, "a queue is adopted with the page
 TEST(listeners_cost_a_pass_nothing, "however many listen, a pass tells an event once, and does not look who hears it; all of them hear it, in order")
 {
 	static struct file files[64];
-	static const struct cred cred;
+	static const struct cred cred = { .user_ns = &init_user_ns };
 	struct gpreempt_event events[8];
 	u64 last_ns;
 	ssize_t got;
@@ -695,7 +992,7 @@ static int sleeps_over_it(void *unused)
 
 TEST(events_that_nobody_hands_on_are_counted, "of more events than are kept until they are handed on the newest are lost, and every listener is told how many")
 {
-	static const struct cred cred;
+	static const struct cred cred = { .user_ns = &init_user_ns };
 	static struct gpreempt_event events[1100];
 	struct file reader = { .f_flags = O_NONBLOCK, .f_cred = &cred, .opener_is_admin = true };
 	ssize_t got;

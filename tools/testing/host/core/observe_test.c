@@ -140,7 +140,7 @@ static struct gpreempt_holder holder;
 
 static int hold(struct sim_queue *sq)
 {
-	struct gpreempt_target_match match = { .scope = GPREEMPT_SCOPE_PROCESS, .pid = &process_of(sq)->pid, .sees_all = true };
+	struct gpreempt_target_match match = { .scope = GPREEMPT_SCOPE_PROCESS, .pid = &process_of(sq)->pid, .viewer.sees_all = true };
 	u32 nr;
 
 	return gpreempt_hold(&holder, &match, false, 50, &nr);

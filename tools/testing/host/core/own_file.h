@@ -5,7 +5,7 @@
 
 #include "rivals.h"
 
-static const struct cred own_cred;
+static const struct cred own_cred = { .user_ns = &init_user_ns };
 static struct file file;
 
 static inline void close_own_file(void)

@@ -129,7 +129,7 @@ static void be_client(struct file *file, u32 *state)
 
 static int use_uapi(void *number)
 {
-	static const struct cred cred;
+	static const struct cred cred = { .user_ns = &init_user_ns };
 	u32 state = 3 + (unsigned long)number;
 
 	current->caps = CAP_SYS_NICE | CAP_SYS_ADMIN;

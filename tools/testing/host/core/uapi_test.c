@@ -133,7 +133,7 @@ TEST(words_name_the_policies, "each policy has a word in the table of tunables, 
 
 /* ---- commands ---- */
 
-static const struct cred own_cred;
+static const struct cred own_cred = { .user_ns = &init_user_ns };
 static struct file file, other;
 
 static void open_file(struct file *f)
@@ -315,7 +315,6 @@ TEST(commands_are_checked, "unknown commands, flags, reserved members and values
 	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, HOLD(.target = queue_target(low), .nr_queues = 1)), -EINVAL);
 	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, HOLD(.target = queue_target(low), .flags = 0x80)), -EINVAL);
 	CHECK_EQ(command(GPREEMPT_IOC_RESUME, HOLD(.target = queue_target(low), .flags = 0x80)), -EINVAL);
-	CHECK_EQ(command(GPREEMPT_IOC_RESUME, HOLD(.target = queue_target(low), .timeout_ms = 1)), -EINVAL);
 	CHECK_EQ(announce(process_target(low), 0), -ERANGE);
 	CHECK_EQ(announce(process_target(low), 1000001), -ERANGE);
 	CHECK_EQ(announce(everything, 5), -EINVAL);
@@ -423,7 +422,7 @@ TEST(priorities_from_outside, "a queue's setting outranks its process's, that on
 	CHECK_EQ(priority_of(low), -3);
 	/* What belongs to those who are gone is dropped. */
 	CHECK_EQ(set_priority(process_target(high), 1, 0), 0);
-	CHECK_EQ(process_of(high)->pid.references, 3);
+	CHECK_EQ(process_of(high)->pid.references, 4);
 	kill_process(process_of(high));
 	/* What it used is forgotten when another program comes. */
 	add_queue(0);
@@ -600,6 +599,23 @@ TEST(moves_between_cgroups_count, "a process that moves to another cgroup has it
 	CHECK_EQ(high->q.gpreempt->priority.source, GPREEMPT_SOURCE_CGROUP);
 	process_of(low)->task.cgroup = world_cgroup(3);
 	CHECK_EQ_AFTER(1100 * MS, low->q.gpreempt->priority.source, GPREEMPT_SOURCE_CGROUP);
+}
+
+TEST(deep_cgroups_have_no_settings, "a cgroup below level 32 has no setting and no share of its own, and its processes have those of the nearest above")
+{
+	const struct gpreempt_target cgroup = { .scope = GPREEMPT_SCOPE_CGROUP, .cgroup_fd = 3 };
+	struct gpreempt_set_share share = { .target = cgroup, .weight = 100 };
+
+	begin();
+	world_cgroup(3)->level = GPREEMPT_CGROUP_LEVELS;
+	CHECK_EQ(set_priority(cgroup, 3, 0), 0);
+	CHECK_EQ(command(GPREEMPT_IOC_SET_SHARE, &share), 0);
+	world_cgroup(3)->level++;
+	CHECK_EQ(set_priority(cgroup, 3, 0), -ERANGE);
+	CHECK_EQ(set_param(cgroup, GPREEMPT_PARAM_FOLLOW_STOP, 1), -ERANGE);
+	share.target = cgroup;
+	CHECK_EQ(command(GPREEMPT_IOC_SET_SHARE, &share), -ERANGE);
+	world_cgroup(3)->level = 2;
 }
 
 TEST(parameters_from_outside, "weights, deadlines and exemptions reach the policy, of a queue or of its process; they take a right")
@@ -1005,7 +1021,7 @@ TEST(events, "who listens hears what happens to what he may see; who is slow is 
 
 TEST(listeners_are_limited, "a user without rights hears of his own processes, and cannot make listeners without end")
 {
-	static const struct cred stranger = { .euid = { 5 } };
+	static const struct cred stranger = { .euid = { 5 }, .user_ns = &init_user_ns };
 	struct gpreempt_event got[8];
 	struct file files[66];
 	ssize_t n;
@@ -1412,7 +1428,7 @@ TEST(bounds_are_within, "the largest and the smallest value of each bound are al
 	CHECK_EQ(set_param(queue_target(low), GPREEMPT_PARAM_WEIGHT, 10000), 0);
 	CHECK_EQ(set_param(queue_target(low), GPREEMPT_PARAM_DEADLINE_US, 3600000000ULL), 0);
 	CHECK_EQ(announce(process_target(low), 1000000), 0);
-	CHECK_EQ(command(GPREEMPT_IOC_RESUME, HOLD(.target = queue_target(low), .reserved1 = 1)), -EINVAL);
+	CHECK_EQ(command(GPREEMPT_IOC_RESUME, HOLD(.target = queue_target(low), .nr_off = 1)), -EINVAL);
 	CHECK_EQ(command(GPREEMPT_IOC_RESUME, HOLD(.target = queue_target(low), .reserved = { 0, 1 })), -EINVAL);
 }
 
@@ -1545,6 +1561,252 @@ TEST(holds_are_all_or_nothing, "where one queue cannot be held none is, be it fo
 	CHECK_EQ(nr_of(GPREEMPT_IOC_PREEMPT, HOLD(.target = process_target(low), .timeout_ms = 100)), 2);
 	CHECK(preempted(low) && preempted(second));
 	blind(second, false);
+}
+
+TEST(a_hold_of_a_process_is_one_runlist, "a hold of a process is one runlist on each of its devices, however many queues work there, and so is its end")
+{
+	u64 runlists[2];
+
+	/* The monitor runs the moment that it is woken up, whatever its caller is about to do. */
+	EACH_ANEW(i, 16, "%u: ", i) {
+		u32 nr_nodes = 1 + i / 8, nr_queues = 1 + i % 8, n;
+
+		world_on_nodes(true, nr_nodes);
+		low = add_queue_to(add_process(10), 0, NORMAL);
+		for (n = 1; n < nr_queues * nr_nodes; n++)
+			add_queue_to(process_of(low), n % nr_nodes, NORMAL);
+		EACH_QUEUE(sq) {
+			sq->kernel_ns = MS;
+			submit(sq, 200);
+		}
+		run(20 * MS);
+		open_own_file();
+		shim_wakes_at_once = true;
+		for (n = 0; n < nr_nodes; n++)
+			runlists[n] = world.nodes[n].runlists;
+		CHECK_EQ(nr_of(GPREEMPT_IOC_PREEMPT, HOLD(.target = process_target(low), .timeout_ms = 100)), nr_queues * nr_nodes);
+		run(5 * MS);
+		for (n = 0; n < nr_nodes; n++)
+			CHECK_EQ(world.nodes[n].runlists, runlists[n] + 1);
+		if (i & 1)
+			CHECK_EQ(nr_of(GPREEMPT_IOC_RESUME, HOLD(.target = process_target(low))), nr_queues * nr_nodes);
+		else
+			close_file(&file);
+		CHECK_AFTER(5 * MS, !preempted(low));
+		for (n = 0; n < nr_nodes; n++)
+			CHECK_EQ(world.nodes[n].runlists, runlists[n] + 2);
+		shim_wakes_at_once = false;
+		if (!(i & 1))
+			open_file(&file);
+	}
+}
+
+TEST(an_announcement_is_one_look, "work that is announced for all queues of a process is looked at when all of it is announced")
+{
+	u64 checks;
+
+	begin_with_two();
+	run(400 * MS);
+	checks = atomic64_read(&stats()->checks);
+	shim_wakes_at_once = true;
+	CHECK_EQ(announce(process_target(low), 20000), 0);
+	shim_wakes_at_once = false;
+	CHECK_EQ(atomic64_read(&stats()->checks), checks + 1);
+	CHECK_EQ(second->q.gpreempt->policy.set.expected_until_ns, second->q.gpreempt->expected_until_ns);
+}
+
+/* ---- memory of holds ---- */
+
+static bool asked_under_lock, late_queue;
+static u32 nr_asked;
+
+static void looks_at_lock(void)
+{
+	nr_asked++;
+	asked_under_lock |= lockdep_is_held(&gpreempt_lock);
+	if (!late_queue)
+		return;
+	late_queue = false;
+	add_queue_to(process_of(low), 0, NORMAL);
+}
+
+static int holds_low(void *unused)
+{
+	CHECK_EQ(nr_of(GPREEMPT_IOC_PREEMPT, HOLD(.target = process_target(low), .timeout_ms = 100)), world.nr_queues - 1);
+	return 0;
+}
+
+TEST(memory_of_holds_is_waited_for_without_the_lock, "while a hold waits for memory of its caller, queues come and go, and one that comes meanwhile is held as well")
+{
+	struct task_struct *task;
+
+	EACH_ANEW(i, 2, "late %u: ", i) {
+		begin_with_two();
+		late_queue = i;
+		nr_asked = 0;
+		asked_under_lock = false;
+		task = kthread_create(holds_low, NULL, "holder");
+		shim_while_allocating = looks_at_lock;
+		wake_up_process(task);
+		run(20 * MS);
+		shim_while_allocating = NULL;
+		kthread_stop(task);
+		CHECK(nr_asked >= 2);
+		/* A new queue's own memory may be. */
+		CHECK(i || !asked_under_lock);
+		EACH_QUEUE(sq)
+			CHECK_EQ(sq->q.gpreempt->hold.any, sq != high);
+	}
+}
+
+/* ---- a resume that waits ---- */
+
+static bool device_has_read(u32 node)
+{
+	return node_of(node)->backend->taken_in(node_of(node));
+}
+
+static struct gpreempt_hold resume_low;
+static long resumed_low;
+static bool is_mapped, has_returned;
+
+static int gives_low_back(void *unused)
+{
+	resume_low = (struct gpreempt_hold){ .target = process_target(low), .timeout_ms = 20 };
+	resumed_low = command(GPREEMPT_IOC_RESUME, &resume_low);
+	is_mapped = !preempted(low) && !preempted(second) && device_has_read(0);
+	has_returned = true;
+	return 0;
+}
+
+/* Waits until low is back, while the device goes on. */
+static long give_low_back(void)
+{
+	struct task_struct *task = kthread_create(gives_low_back, NULL, "client");
+
+	task->caps = current->caps;
+	has_returned = false;
+	wake_up_process(task);
+	while (!has_returned)
+		run(20 * US);
+	kthread_stop(task);
+	return resumed_low;
+}
+
+static void low_is_held(void)
+{
+	CHECK_EQ(nr_of(GPREEMPT_IOC_PREEMPT, HOLD(.target = process_target(low), .timeout_ms = 100)), 2);
+	CHECK(preempted(low) && preempted(second));
+}
+
+TEST(a_resume_waits_until_queues_are_mapped, "a resume with a timeout returns when the device has read the runlist with all queues, one without at once")
+{
+	begin_with_two();
+	world.nodes[0].read_us = 700;
+	low_is_held();
+	CHECK_EQ(nr_of(GPREEMPT_IOC_RESUME, HOLD(.target = process_target(low))), 2);
+	CHECK(preempted(low));
+	CHECK_EQ(give_low_back(), 0);
+	/* Another has ended the hold. */
+	CHECK_EQ(resume_low.nr_queues, 0);
+	CHECK_EQ(resume_low.nr_off, 0);
+	CHECK(is_mapped);
+
+	low_is_held();
+	CHECK_EQ(give_low_back(), 0);
+	CHECK_EQ(resume_low.nr_queues, 2);
+	CHECK_EQ(resume_low.nr_off, 0);
+	CHECK(is_mapped);
+	/* On the device already. */
+	CHECK_EQ(give_low_back(), 0);
+	CHECK_EQ(resume_low.nr_off, 0);
+}
+
+TEST(a_resume_waits_for_no_other, "a resume does not wait for what another holds, the scheduler outranks or the driver keeps off, and says how many that are")
+{
+	begin_with_two();
+	open_file(&other);
+	low_is_held();
+	CHECK_EQ(file_command(&other, GPREEMPT_IOC_PREEMPT, HOLD(.target = queue_target(second), .timeout_ms = 100)), 0);
+	CHECK_EQ(give_low_back(), 0);
+	CHECK_EQ(resume_low.nr_queues, 2);
+	CHECK_EQ(resume_low.nr_off, 1);
+	CHECK(!preempted(low) && preempted(second));
+	close_file(&other);
+	CHECK_EQ(give_low_back(), 0);
+	CHECK_EQ(resume_low.nr_off, 0);
+
+	low_is_held();
+	run_kernels(high, 40, MS, MS);
+	CHECK_EQ(give_low_back(), 0);
+	CHECK_EQ(resume_low.nr_off, 2);
+	CHECK(preempted(low) && preempted(second) && !low->q.gpreempt->hold.any);
+	CHECK_AFTER(100 * MS, !preempted(low));
+
+	evict_queue(second, true);
+	CHECK_EQ(nr_of(GPREEMPT_IOC_PREEMPT, HOLD(.target = process_target(low), .timeout_ms = 100)), 2);
+	CHECK_EQ(give_low_back(), 0);
+	CHECK_EQ(resume_low.nr_off, 1);
+	evict_queue(second, false);
+}
+
+TEST(a_resume_times_out, "a resume that cannot be carried out in time says so, its holds have ended all the same, and a second one waits for the same")
+{
+	begin_with_two();
+	low_is_held();
+	dqm_lock(&world.nodes[0].dqm);
+	CHECK_EQ(give_low_back(), -ETIME);
+	CHECK_EQ(resume_low.nr_queues, 2);
+	CHECK_EQ(resume_low.nr_off, 2);
+	CHECK(!low->q.gpreempt->hold.any);
+	dqm_unlock(&world.nodes[0].dqm);
+	CHECK_EQ(give_low_back(), 0);
+	CHECK(is_mapped);
+
+	/* The device is told, and does not read. */
+	low_is_held();
+	world.nodes[0].read_us = 50000;
+	world.nodes[0].unread_until_ns = ktime_get_ns() + 50 * MS;
+	world.nodes[0].hiq.pending_wptr += 64;
+	CHECK_EQ(give_low_back(), -ETIME);
+	CHECK_EQ(resume_low.nr_off, 2);
+	CHECK(!preempted(low));
+	world.nodes[0].read_us = 0;
+	run(50 * MS);
+
+	/* It is suspended, and so it is not known. */
+	low_is_held();
+	suspend();
+	CHECK_EQ(give_low_back(), -ETIME);
+	resume();
+	CHECK_EQ(give_low_back(), 0);
+}
+
+TEST(a_resume_of_what_goes, "a resume waits for no queue that ends, and for no node that has failed and given back all")
+{
+	struct task_struct *task;
+	u64 began_ns;
+
+	begin_with_two();
+	kill_process(process_of(high));
+	CHECK_EQ(nr_of(GPREEMPT_IOC_PREEMPT, HOLD(.target = queue_target(low), .timeout_ms = 100)), 1);
+	world.nodes[0].error = -EIO;
+	task = kthread_create(destroy_low, NULL, "destroyer");
+	wake_up_process(task);
+	began_ns = ktime_get_ns();
+	CHECK_EQ(command(GPREEMPT_IOC_RESUME, HOLD(.target = queue_target(low), .timeout_ms = 5000)), 0);
+	CHECK(ktime_get_ns() - began_ns < SEC);
+	kthread_stop(task);
+	world.nodes[0].error = 0;
+	evict_and_restore(second);
+	run(20 * MS);
+
+	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, HOLD(.target = queue_target(second), .timeout_ms = 100)), 0);
+	world.nodes[0].error = -ENOMEM;
+	CHECK_AFTER(SEC, state_is("failed") || preempted(second));
+	world.nodes[0].error = 0;
+	CHECK_EQ(command(GPREEMPT_IOC_RESUME, HOLD(.target = queue_target(second), .timeout_ms = 1000)), 0);
+	CHECK(!preempted(second));
 }
 
 TEST(holds_add_up, "a hold is without end if any of them is, whoever asked first; what somebody asked for twice he ends once")
@@ -1822,7 +2084,7 @@ TEST(readers_wait, "whoever reads and does not want to be told that there is not
 
 TEST(listeners_of_others, "each user has his own number of listeners, those who see all are not counted, and who has gone neither")
 {
-	static const struct cred stranger = { .euid = { 5 } }, neighbour = { .euid = { 6 } };
+	static const struct cred stranger = { .euid = { 5 }, .user_ns = &init_user_ns }, neighbour = { .euid = { 6 }, .user_ns = &init_user_ns };
 	static struct file files[80], theirs[64];
 	u32 i;
 

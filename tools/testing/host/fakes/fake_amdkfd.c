@@ -1009,7 +1009,9 @@ struct pid *shim_find_pid(int nr)
 	return NULL;
 }
 
-static struct cgroup cgroups[] = { { .id = 1 }, { .id = 2, .parent = &cgroups[0] }, { .id = 3, .parent = &cgroups[1] } };
+static struct cgroup cgroups[] = {
+	{ .id = 1 }, { .id = 2, .parent = &cgroups[0], .level = 1 }, { .id = 3, .parent = &cgroups[1], .level = 2 },
+};
 
 /* A descriptor is the cgroup's id. */
 struct cgroup *cgroup_get_from_fd(int fd)

@@ -61,6 +61,15 @@ u64 ktime_get_ns(void)
 	return shim_free_running ? real_ns() : READ_ONCE(now_ns);
 }
 
+u32 get_random_u32(void)
+{
+	static u64 state;
+	u64 x = __atomic_add_fetch(&state, 0x9e3779b97f4a7c15ULL, __ATOMIC_RELAXED);
+
+	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+	return ((x ^ (x >> 27)) * 0x94d049bb133111ebULL) >> 32;
+}
+
 static bool may_run(struct task_struct *task)
 {
 	long state = READ_ONCE(task->state);
@@ -212,6 +221,7 @@ void shim_yield(void)
 }
 
 bool shim_one_cpu;
+bool shim_wakes_at_once;
 
 void shim_spin(u64 ns)
 {
@@ -244,6 +254,8 @@ int wake_up_process(struct task_struct *task)
 	pthread_mutex_lock(&big);
 	wake_locked(task);
 	pthread_mutex_unlock(&big);
+	if (shim_wakes_at_once && task->fifo && !current->fifo)
+		shim_yield();
 	return 1;
 }
 
@@ -285,6 +297,7 @@ static void init_task(struct task_struct *task)
 	pthread_cond_init(&task->cond, &monotonic);
 	pthread_condattr_destroy(&monotonic);
 	task->wake_ns = U64_MAX;
+	task->user_ns = &init_user_ns;
 }
 
 static void run_task(void)
@@ -339,13 +352,15 @@ static void make_fiber(struct task_struct *task)
 
 /* As with isolcpus= */
 struct cpumask shim_not_isolated = { ~0ULL };
+struct cpumask shim_for_kthreads = { ~0ULL };
+struct cpumask shim_cpus_online = { ~0ULL };
 
 const struct cpumask *cpumask_of_node(int nid)
 {
 	static struct cpumask nodes[8];
 
 	BUG_ON(nid < 0 || nid >= 8);
-	nodes[nid].bits = 0xffULL << 8 * nid;
+	nodes[nid].bits = 0xffULL << 8 * nid & shim_cpus_online.bits;
 	return &nodes[nid];
 }
 
@@ -415,21 +430,150 @@ bool kthread_should_stop(void)
 }
 
 u64 shim_ancestors_looked_at;
+void (*shim_at_ancestor)(void);
+u64 shim_cgroups_looked_at;
+void (*shim_at_cgroup)(void);
+
+/* An array has them in the kernel. */
+struct cgroup *cgroup_ancestor(struct cgroup *cgroup, int level)
+{
+	struct cgroup *at;
+	int below = 0;
+
+	for (at = cgroup; at; at = at->parent)
+		below++;
+	if (level < 0 || level >= below)
+		return NULL;
+	for (at = cgroup; --below > level;)
+		at = at->parent;
+	return at;
+}
+
 const struct task_struct *shim_watched;
 u64 shim_named_by_watched;
+
+/* That of its task, also when that has been reaped. */
+struct pid_namespace *ns_of_pid(struct pid *pid)
+{
+	return !pid ? NULL : pid->ns ?: pid->task && pid->task->ns ? pid->task->ns : &init_pid_ns;
+}
+
+static bool is_within(const struct pid_namespace *ns, const struct pid_namespace *viewer)
+{
+	while (ns && ns != viewer)
+		ns = ns->parent;
+	return ns;
+}
 
 pid_t pid_nr_ns(const struct pid *pid, const struct pid_namespace *ns)
 {
 	if (shim_watched && current == shim_watched)
 		shim_named_by_watched++;
-	return pid && !ns->empty ? pid->nr : 0;
+	return pid && is_within(ns_of_pid((struct pid *)pid), ns) ? pid->nr : 0;
 }
 
 struct pid *find_vpid(int nr)
 {
 	extern struct pid *shim_find_pid(int nr);
 
-	return shim_find_pid(nr);
+	struct pid *pid = shim_find_pid(nr);
+
+	return pid_nr_ns(pid, task_active_pid_ns(current)) ? pid : NULL;
+}
+
+/* ---- hash tables ---- */
+
+u64 shim_entries_compared;
+int shim_fail_insert;
+
+int rhashtable_init(struct rhashtable *ht, const struct rhashtable_params *params)
+{
+	ht->nr_buckets = 64;
+	ht->buckets = calloc(ht->nr_buckets, sizeof(*ht->buckets));
+	ht->nr = 0;
+	return 0;
+}
+
+void rhashtable_destroy(struct rhashtable *ht)
+{
+	BUG_ON(ht->nr);
+	free(ht->buckets);
+	ht->buckets = NULL;
+}
+
+static struct rhash_head **rhash_bucket(struct rhashtable *ht, const void *key, size_t len)
+{
+	const unsigned char *bytes = key;
+	u64 hash = 14695981039346656037ULL;
+
+	while (len--)
+		hash = (hash ^ *bytes++) * 1099511628211ULL;
+	return &ht->buckets[(hash ^ hash >> 32) % ht->nr_buckets];
+}
+
+static const void *rhash_key(const struct rhash_head *head, const struct rhashtable_params *params)
+{
+	return (const char *)head - params->head_offset + params->key_offset;
+}
+
+struct rhash_head *shim_rhash_find(struct rhashtable *ht, const void *key, const struct rhashtable_params *params)
+{
+	struct rhash_head *head;
+
+	BUG_ON(!ht->buckets);
+	/* To look is a step as well. */
+	__atomic_add_fetch(&shim_entries_compared, 1, __ATOMIC_RELAXED);
+	for (head = *rhash_bucket(ht, key, params->key_len); head; head = head->next) {
+		__atomic_add_fetch(&shim_entries_compared, 1, __ATOMIC_RELAXED);
+		if (!memcmp(rhash_key(head, params), key, params->key_len))
+			break;
+	}
+	return head;
+}
+
+static void rhash_link(struct rhashtable *ht, struct rhash_head *head, const struct rhashtable_params *params)
+{
+	struct rhash_head **bucket = rhash_bucket(ht, rhash_key(head, params), params->key_len);
+
+	head->next = *bucket;
+	*bucket = head;
+}
+
+static void rhash_grow(struct rhashtable *ht, const struct rhashtable_params *params)
+{
+	struct rhash_head **old = ht->buckets, *head;
+	u32 i, nr = ht->nr_buckets;
+
+	ht->nr_buckets *= 2;
+	ht->buckets = calloc(ht->nr_buckets, sizeof(*ht->buckets));
+	for (i = 0; i < nr; i++)
+		while ((head = old[i])) {
+			old[i] = head->next;
+			rhash_link(ht, head, params);
+		}
+	free(old);
+}
+
+int rhashtable_insert_fast(struct rhashtable *ht, struct rhash_head *head, struct rhashtable_params params)
+{
+	BUG_ON(shim_rhash_find(ht, rhash_key(head, &params), &params));
+	if (shim_fail_insert && !--shim_fail_insert)
+		return -EBUSY;
+	if (++ht->nr > ht->nr_buckets)
+		rhash_grow(ht, &params);
+	rhash_link(ht, head, &params);
+	return 0;
+}
+
+int rhashtable_remove_fast(struct rhashtable *ht, struct rhash_head *head, struct rhashtable_params params)
+{
+	struct rhash_head **at = rhash_bucket(ht, rhash_key(head, &params), params.key_len);
+
+	while (*at != head)
+		at = &(*at)->next;
+	*at = head->next;
+	ht->nr--;
+	return 0;
 }
 
 /* ---- locks ---- */

@@ -138,6 +138,8 @@ extern u64 shim_slack_ns;
 /* The program's memory may not be written. */
 extern bool shim_read_only;
 u64 ktime_get_ns(void);
+/* The same numbers in each test */
+u32 get_random_u32(void);
 static inline ktime_t ns_to_ktime(u64 ns) { return ns; }
 /* A jiffy is a millisecond. */
 #define jiffies		((unsigned long)(ktime_get_ns() / NSEC_PER_MSEC))
@@ -161,6 +163,7 @@ static inline void usleep_range(unsigned long least_us, unsigned long most_us) {
 struct cgroup {
 	u64 id;
 	struct cgroup *parent;
+	int level;
 	bool gone;
 	int references;
 };
@@ -169,8 +172,6 @@ struct pid_namespace {
 	struct pid_namespace *parent;
 	struct task_struct *child_reaper;
 	int references;
-	/* No process of the world is in it. */
-	bool empty;
 };
 
 struct task_struct;
@@ -178,6 +179,8 @@ struct pid {
 	int nr;
 	struct task_struct *task;
 	int references;
+	/* NULL: its task's */
+	struct pid_namespace *ns;
 };
 
 typedef struct { u32 val; } kuid_t;
@@ -215,9 +218,12 @@ struct cpumask {
 };
 typedef struct cpumask cpumask_var_t[1];
 #define HK_TYPE_DOMAIN	0
+#define HK_TYPE_KTHREAD	1
 extern struct cpumask shim_not_isolated;
+/* Not for programs alone: nohz_full */
+extern struct cpumask shim_for_kthreads;
 const struct cpumask *cpumask_of_node(int nid);
-static inline const struct cpumask *housekeeping_cpumask(int type) { return &shim_not_isolated; }
+static inline const struct cpumask *housekeeping_cpumask(int type) { return type == HK_TYPE_KTHREAD ? &shim_for_kthreads : &shim_not_isolated; }
 static inline bool alloc_cpumask_var(cpumask_var_t *mask, gfp_t flags) { return true; }
 static inline void free_cpumask_var(cpumask_var_t mask) { }
 static inline bool cpumask_and(struct cpumask *to, const struct cpumask *a, const struct cpumask *b)
@@ -225,6 +231,9 @@ static inline bool cpumask_and(struct cpumask *to, const struct cpumask *a, cons
 	to->bits = a->bits & b->bits;
 	return to->bits;
 }
+static inline bool cpumask_empty(const struct cpumask *mask) { return !mask->bits; }
+/* As when the others are offline */
+extern struct cpumask shim_cpus_online;
 
 #define SIGNAL_STOP_STOPPED	1U
 #define TASK_FROZEN		0x8000U
@@ -243,6 +252,8 @@ struct task_struct {
 	struct task_struct *tracer;
 	struct signal_struct *signal;
 	bool frozen;
+	int exit_state;
+	struct task_struct *next_thread;
 	unsigned int __state;
 	int nice;
 	bool fifo;
@@ -282,6 +293,9 @@ static inline void yield(void) { shim_yield(); }
 void shim_spin(u64 ns);
 /* All tasks share a CPU, of which the real-time ones let none have a part that they do not yield or sleep. */
 extern bool shim_one_cpu;
+/* A real-time thread that is woken up runs before the task that woke it goes on. */
+extern bool shim_wakes_at_once;
+#define signal_pending(task)	false
 
 #define set_current_state(value)	__atomic_store_n(&current->state, value, __ATOMIC_SEQ_CST)
 #define __set_current_state(value)	set_current_state(value)
@@ -312,6 +326,8 @@ static inline struct task_struct *ptrace_parent(struct task_struct *task) { retu
 #define task_cred_xxx(task, member)	((task)->member)
 static inline kuid_t current_euid(void) { return current->euid; }
 
+#define for_each_thread(leader, thread)	for (thread = (leader); thread; thread = READ_ONCE(thread->next_thread))
+
 enum { PIDTYPE_TGID };
 extern struct pid_namespace init_pid_ns;
 static inline struct pid *get_pid(struct pid *pid)
@@ -333,12 +349,17 @@ static inline struct task_struct *pid_task(struct pid *pid, int type)
 	return pid ? pid->task : NULL;
 }
 static inline struct pid *task_tgid(const struct task_struct *task) { return task->group_leader->tgid; }
+struct pid_namespace *ns_of_pid(struct pid *pid);
 struct pid *find_vpid(int nr);
 static inline struct pid_namespace *task_active_pid_ns(const struct task_struct *task) { return task->ns ?: &init_pid_ns; }
 /* The processes above others that were looked at */
 extern u64 shim_ancestors_looked_at;
+/* What others do meanwhile */
+extern void (*shim_at_ancestor)(void);
 static inline bool pid_alive(const struct task_struct *task)
 {
+	if (shim_at_ancestor)
+		shim_at_ancestor();
 	__atomic_add_fetch(&shim_ancestors_looked_at, 1, __ATOMIC_RELAXED);
 	return task->tgid;
 }
@@ -354,8 +375,22 @@ static inline struct pid_namespace *get_pid_ns(struct pid_namespace *ns)
 }
 static inline void put_pid_ns(struct pid_namespace *ns) { __atomic_sub_fetch(&ns->references, 1, __ATOMIC_RELAXED); }
 
-static inline struct cgroup *task_dfl_cgroup(const struct task_struct *task) { return READ_ONCE(task->cgroup); }
-static inline struct cgroup *cgroup_parent(const struct cgroup *cgroup) { return cgroup->parent; }
+/* What it costs to look where a task is */
+extern void (*shim_at_cgroup)(void);
+static inline struct cgroup *task_dfl_cgroup(const struct task_struct *task)
+{
+	if (shim_at_cgroup)
+		shim_at_cgroup();
+	return READ_ONCE(task->cgroup);
+}
+/* The cgroups above others that were looked at */
+extern u64 shim_cgroups_looked_at;
+static inline struct cgroup *cgroup_parent(const struct cgroup *cgroup)
+{
+	__atomic_add_fetch(&shim_cgroups_looked_at, 1, __ATOMIC_RELAXED);
+	return cgroup->parent;
+}
+struct cgroup *cgroup_ancestor(struct cgroup *cgroup, int level);
 static inline u64 cgroup_id(const struct cgroup *cgroup) { return cgroup->id; }
 struct cgroup *cgroup_get_from_fd(int fd);
 struct cgroup *cgroup_get_from_id(u64 id);
@@ -426,6 +461,7 @@ static inline size_t list_count_nodes(const struct list_head *list)
 	return n;
 }
 #define list_add_tail_rcu(entry, list)	list_add_tail(entry, list)
+#define list_first_entry(list, type, member)	container_of((list)->next, type, member)
 #define list_first_entry_or_null(list, type, member) \
 	(list_empty(list) ? NULL : container_of((list)->next, type, member))
 /* What the kernel orders by dependency is ordered by acquiring it. */
@@ -460,8 +496,11 @@ static inline void hash_del_rcu(struct hlist_node *node)
 }
 #define hash_del(node)				hash_del_rcu(node)
 #define hash_add(table, node, key)		shim_hlist_add(node, HASH_BUCKET(table, key))
+/* The entries of hash tables that were compared with a key */
+extern u64 shim_entries_compared;
 #define hash_for_each_possible(table, p, member, key)				\
-	for (p = HLIST_ENTRY(HASH_BUCKET(table, key)->first, typeof(*p), member); p;	\
+	for (p = HLIST_ENTRY(HASH_BUCKET(table, key)->first, typeof(*p), member);	\
+	     p && __atomic_add_fetch(&shim_entries_compared, 1, __ATOMIC_RELAXED);	\
 	     p = HLIST_ENTRY(p->member.next, typeof(*p), member))
 #define hash_for_each_rcu(table, bucket, p, member)				\
 	for (bucket = 0; bucket < (int)ARRAY_SIZE(table); bucket++)		\
@@ -475,6 +514,35 @@ static inline void hash_del_rcu(struct hlist_node *node)
 	for (bucket = 0; bucket < (int)ARRAY_SIZE(table); bucket++)		\
 		for (p = HLIST_ENTRY((table)[bucket].first, typeof(*p), member);	\
 		     p && (n = p->member.next, 1); p = HLIST_ENTRY(n, typeof(*p), member))
+
+/* Keys have one length, entries are told apart by them, and chains stay short as they do in the kernel. */
+struct rhash_head {
+	struct rhash_head *next;
+};
+struct rhashtable_params {
+	size_t key_len;
+	size_t key_offset;
+	size_t head_offset;
+	bool automatic_shrinking;
+};
+struct rhashtable {
+	struct rhash_head **buckets;
+	u32 nr_buckets;
+	u32 nr;
+};
+/* The insertion that is this many away fails; 0: none. */
+extern int shim_fail_insert;
+int rhashtable_init(struct rhashtable *ht, const struct rhashtable_params *params);
+void rhashtable_destroy(struct rhashtable *ht);
+struct rhash_head *shim_rhash_find(struct rhashtable *ht, const void *key, const struct rhashtable_params *params);
+int rhashtable_insert_fast(struct rhashtable *ht, struct rhash_head *head, struct rhashtable_params params);
+int rhashtable_remove_fast(struct rhashtable *ht, struct rhash_head *head, struct rhashtable_params params);
+static inline void *rhashtable_lookup_fast(struct rhashtable *ht, const void *key, struct rhashtable_params params)
+{
+	struct rhash_head *head = shim_rhash_find(ht, key, &params);
+
+	return head ? (char *)head - params.head_offset : NULL;
+}
 
 struct kref {
 	int count;
@@ -537,6 +605,16 @@ struct rw_semaphore {
 };
 bool down_read_trylock(struct rw_semaphore *sem);
 void up_read(struct rw_semaphore *sem);
+
+/* Tasks that write are not taken from the CPU meanwhile. */
+typedef struct { unsigned int sequence; } seqcount_t;
+#define preempt_disable()	((void)0)
+#define preempt_enable()	((void)0)
+#define seqcount_init(seq)	__atomic_store_n(&(seq)->sequence, 0, __ATOMIC_RELAXED)
+#define write_seqcount_begin(seq)	((void)__atomic_add_fetch(&(seq)->sequence, 1, __ATOMIC_SEQ_CST))
+#define write_seqcount_end(seq)	write_seqcount_begin(seq)
+#define read_seqcount_begin(seq)	(__atomic_load_n(&(seq)->sequence, __ATOMIC_SEQ_CST) & ~1U)
+#define read_seqcount_retry(seq, began)	(__atomic_load_n(&(seq)->sequence, __ATOMIC_SEQ_CST) != (began))
 
 struct srcu_struct {
 	struct mutex lock;
@@ -784,6 +862,8 @@ int shim_param_get(const char *name, char *buffer);
 
 struct cred {
 	kuid_t euid;
+	/* NULL: the first */
+	struct user_namespace *user_ns;
 };
 struct address_space {
 	struct inode *host;

@@ -62,7 +62,7 @@ static const unsigned int known[] = {
 static void fuzz_commands(void)
 {
 	const struct file_operations *fops = shim_miscdevice->fops;
-	static const struct cred cred;
+	static const struct cred cred = { .user_ns = &init_user_ns };
 	struct file file = { .f_flags = O_NONBLOCK, .f_cred = &cred };
 	unsigned char argument[256], array[4096];
 	u32 i, nr = 1 + take(1) % 4;

@@ -50,7 +50,7 @@ static struct open_file {
 	bool is_open;
 } files[NR_FILES];
 
-static const struct cred creds[NR_USERS];
+static const struct cred creds[NR_USERS] = { [0 ... NR_USERS - 1] = { .user_ns = &init_user_ns } };
 static struct task_struct before;	/* what the caller was */
 
 /* From now on it is this user's program that calls; NULL: one without a GPU. */

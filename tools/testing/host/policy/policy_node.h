@@ -160,6 +160,7 @@ void pass_after(u64 ns);
 void passes_for(u64 ns, u64 every_ns);
 u64 time_until(const struct queue *q, bool there, u64 at_most_ns);
 void drop_queue(struct queue *q);
+void other_numbers(void);
 u32 nr_policies(void);
 const struct gpreempt_policy_ops *policy_named(const char *name);
 void use(const char *name);

@@ -76,7 +76,7 @@ static const struct gpreempt_default gpreempt_defaults[] = {
 	{ "gpreempt_trust_kfd_priority", 0 },
 	{ "gpreempt_verify", 0 },
 	{ "gpreempt_follow_stop", 0 },
-	{ "gpreempt_idle_evict_us", 20000 },
+	{ "gpreempt_idle_evict_us", 0 },
 	{ "gpreempt_observe", 0 },
 	/* Most tests count looks, or measure what they take. */
 	{ "gpreempt_account", 0 },

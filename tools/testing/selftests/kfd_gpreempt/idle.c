@@ -39,6 +39,7 @@ FIXTURE_SETUP(idle)
 {
 	NEEDS_VGPU();
 	SETUP_SCHEDULER(NULL, 0);
+	ASSERT_EQ(0, kfd_param_set("gpreempt_idle_evict_us", 20000));
 	self->destroyed = counter("destroyed_preempted");
 }
 

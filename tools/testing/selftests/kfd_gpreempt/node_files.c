@@ -130,7 +130,7 @@ static const struct {
 	{ "verify", "1", "1", "0", "", "gpreempt: verify= is neither 0 nor 1; kept 1" },
 	{ "account", "1", "1", "0", "2", "gpreempt: account=2 is neither 0 nor 1; kept 1" },
 	{ "follow_stop", "1", "1", "0", "2", "gpreempt: follow_stop=2 is neither 0 nor 1; kept 1" },
-	{ "idle_evict_us", "1000", "0", "20000", "999", "gpreempt: idle_evict_us=999 is below 1000; kept 1000" },
+	{ "idle_evict_us", "1000", "20000", "0", "999", "gpreempt: idle_evict_us=999 is below 1000; kept 1000" },
 };
 
 #define NR_TUNABLES	(sizeof(tunables) / sizeof(tunables[0]))

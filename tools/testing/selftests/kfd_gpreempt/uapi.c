@@ -115,8 +115,8 @@ TEST_F(uapi, what_is_not_defined_is_refused)
 	EXPECT_UNDEFINED(GPREEMPT_IOC_RESUME, gpreempt_hold, .target = process, .flags = 4);
 	EXPECT_UNDEFINED(GPREEMPT_IOC_PREEMPT, gpreempt_hold, .target = process, .nr_queues = 1);
 	EXPECT_UNDEFINED(GPREEMPT_IOC_RESUME, gpreempt_hold, .target = process, .nr_queues = 1);
-	EXPECT_UNDEFINED(GPREEMPT_IOC_PREEMPT, gpreempt_hold, .target = process, .reserved1 = 1);
-	EXPECT_UNDEFINED(GPREEMPT_IOC_RESUME, gpreempt_hold, .target = process, .timeout_ms = 1);
+	EXPECT_UNDEFINED(GPREEMPT_IOC_PREEMPT, gpreempt_hold, .target = process, .nr_off = 1);
+	EXPECT_UNDEFINED(GPREEMPT_IOC_RESUME, gpreempt_hold, .target = process, .nr_off = 1);
 }
 
 /* A length is no promise, and no reason to allocate. */
@@ -330,6 +330,64 @@ TEST_F(uapi, held_queue_stands_still_until_resumed)
 }
 
 /* Disabled by its program, it has left already; given back while it is held, it leaves again. */
+/* What the device has done of a kind, when it has done all. */
+static int64_t settled(const char *stat)
+{
+	kfd_sleep_ns(20 * MS);
+	return kfd_vgpu_stat(stat);
+}
+
+/* However many queues work: a scheduler in user space pays for one runlist at each end of a slice, and so do the others. */
+TEST_F(uapi, hold_of_a_process_is_one_runlist)
+{
+	struct actor *a = worker(_metadata, 0, 1, self->slots, 100, 2 * MS);
+	struct actor *bystander = worker(_metadata, 0, 1, 1, 100, 2 * MS);
+	int64_t runlists, nr;
+	int i, queue, work;
+
+	/* A device without any queue has no runlist. */
+	ASSERT_EQ(0, launch_begins(bystander));
+	for (nr = 1; nr <= 8; nr++) {
+		if (nr > 1) {
+			queue = actor_queue(a, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL);
+			work = actor_work(a, 1, self->slots, 100, 2 * MS);
+			ASSERT_LE(0, queue);
+			ASSERT_LE(0, work);
+			ASSERT_EQ(0, actor_submit(a, queue, work, 1, 0));
+		} else {
+			ASSERT_EQ(0, launch_begins(a));
+		}
+		for (i = 0; i < 3; i++) {
+			runlists = settled("runlists");
+			ASSERT_EQ(nr, gpreempt_preempt(self->g, AT(process_of(a)), 0, 0));
+			EXPECT_EQ(runlists + 1, settled("runlists"));
+			ASSERT_EQ(nr, gpreempt_resume(self->g, AT(process_of(a))));
+			EXPECT_EQ(runlists + 2, settled("runlists"));
+		}
+	}
+}
+
+/* Order, not time: the device has the queues when the call returns, and had not when it began. */
+TEST_F(uapi, resume_that_waits_returns_when_waves_may_move)
+{
+	struct actor *a = worker(_metadata, 0, 1, self->slots, 100, 5 * MS);
+	int64_t runlists, restored;
+	unsigned int nr_off;
+	int i;
+
+	ASSERT_EQ(0, launch_begins(a));
+	for (i = 0; i < 5; i++) {
+		ASSERT_EQ(1, gpreempt_preempt(self->g, AT(queue_of(a)), 0, 0));
+		runlists = settled("runlists");
+		restored = kfd_vgpu_stat("waves_restored");
+		ASSERT_EQ(1, gpreempt_resume_wait(self->g, AT(queue_of(a)), 1000, 0, &nr_off));
+		EXPECT_LT(restored, kfd_vgpu_stat("waves_restored"));
+		EXPECT_EQ(runlists + 1, kfd_vgpu_stat("runlists"));
+		EXPECT_EQ(0, nr_off);
+	}
+	ASSERT_DONE_ONCE(a);
+}
+
 TEST_F(uapi, queue_that_the_driver_keeps_off_is_held_at_once)
 {
 	struct actor *a = worker(_metadata, 0, 1, self->slots, 50, 5 * MS);
