@@ -218,11 +218,19 @@ void gpreempt_account_made_room(struct gpreempt_policy_queue *q, u64 until_ns)
  * gpreempt_account_end() - a queue has ended
  * @q: the queue; nothing else has to do with it any more
  * @now_ns: when
+ *
+ * Nothing comes that could pay for what counted too much: its counters become less by that.
  */
 void gpreempt_account_end(struct gpreempt_policy_queue *q, u64 now_ns)
 {
-	account_enter(&q->time, GPREEMPT_ACCOUNT_IDLE, now_ns, now_ns);
-	account_waves_until(&q->time, 0);
+	struct gpreempt_account *a = &q->time;
+
+	account_enter(a, GPREEMPT_ACCOUNT_IDLE, now_ns, now_ns);
+	account_waves_until(a, 0);
+	a->busy_ns -= gpreempt_earlier(a->busy_ns, a->owes_busy_ns);
+	a->waiting_ns -= gpreempt_earlier(a->waiting_ns, a->owes_waiting_ns);
+	a->owes_busy_ns = 0;
+	a->owes_waiting_ns = 0;
 }
 
 /*

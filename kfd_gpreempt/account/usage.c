@@ -56,6 +56,7 @@ struct usage_user {
  * @pid: the process, referenced; NULL: it is none
  * @nr_processes: processes that have queues now
  * @ended: what queues that have ended have used
+ * @told: the most that a reader was told
  * @now: scratch of a reader: with those that there are
  */
 struct gpreempt_usage_entry {
@@ -68,6 +69,7 @@ struct gpreempt_usage_entry {
 	struct pid *pid;
 	u32 nr_processes;
 	struct gpreempt_queue_usage ended;
+	struct gpreempt_queue_usage told;
 	struct gpreempt_queue_usage now;
 };
 
@@ -143,7 +145,9 @@ void gpreempt_usage_end(struct gpreempt_queue *gq, struct gpreempt_queue_usage *
 	gpreempt_usage_of(gq, &left);
 	usage_sub(&left, taken);
 	usage_add(taken, &left);
-	usage_add(&gq->gn->usage.ended, &left);
+	/* All others are in the sum of a cgroup. */
+	if (!of[GPREEMPT_SUM_CGROUP])
+		usage_add(&gq->gn->usage.ended, &left);
 	for (i = 0; i < GPREEMPT_SUMS; i++)
 		if (of[i])
 			usage_add(&of[i]->ended, &left);
@@ -273,6 +277,7 @@ static void usage_fold(struct gpreempt_node *gn, struct gpreempt_usage_entry *e,
 		if (usage_is_rest(rest) && rest->kind == e->kind && rest->user == user) {
 			usage_put_user(user);
 			usage_add(&rest->ended, &e->ended);
+			usage_add(&rest->told, &e->told);
 			usage_free(gn, e);
 			goto last;
 		}
@@ -557,6 +562,19 @@ static void usage_tell(struct gpreempt_usage_list *list, const struct gpreempt_n
 	info->job = e->job;
 }
 
+/*
+ * A queue that ends may take back what it counted too much. Sums that were told do not become less:
+ * they stay until they are reached again.
+ */
+static void usage_keep(struct gpreempt_usage_entry *e, struct gpreempt_queue_usage *now)
+{
+	if ((s64)(now->busy_ns - e->told.busy_ns) < 0)
+		now->busy_ns = e->told.busy_ns;
+	if ((s64)(now->waiting_ns - e->told.waiting_ns) < 0)
+		now->waiting_ns = e->told.waiting_ns;
+	e->told = *now;
+}
+
 /* What queues that there are have used is added to the sums. */
 static void usage_sum_up(struct gpreempt_node *gn, struct gpreempt_queue_usage *node)
 {
@@ -572,10 +590,16 @@ static void usage_sum_up(struct gpreempt_node *gn, struct gpreempt_queue_usage *
 		u32 i;
 
 		gpreempt_usage_of(gq, &usage);
-		usage_add(node, &usage);
+		if (!of[GPREEMPT_SUM_CGROUP])
+			usage_add(node, &usage);
 		for (i = 0; i < GPREEMPT_SUMS; i++)
 			if (of[i])
 				usage_add(&of[i]->now, &usage);
+	}
+	list_for_each_entry(e, &gn->usage.entries, link) {
+		usage_keep(e, &e->now);
+		if (e->kind == GPREEMPT_USAGE_CGROUP)
+			usage_add(node, &e->now);
 	}
 }
 
@@ -629,7 +653,7 @@ int gpreempt_usage_list_node(struct gpreempt_node *gn, void *arg)
 	return 0;
 }
 
-static void usage_of_entry(const struct gpreempt_node *gn, const struct gpreempt_usage_entry *e,
+static void usage_of_entry(const struct gpreempt_node *gn, struct gpreempt_usage_entry *e,
 			   struct gpreempt_queue_usage *usage)
 {
 	struct gpreempt_queue_usage now;
@@ -642,6 +666,7 @@ static void usage_of_entry(const struct gpreempt_node *gn, const struct gpreempt
 		gpreempt_usage_of(gq, &now);
 		usage_add(usage, &now);
 	}
+	usage_keep(e, usage);
 }
 
 /**

@@ -29,7 +29,7 @@ struct pid;
 struct gpreempt_node_usage {
 	/** @entries: its processes, jobs and cgroups, and the rests */
 	struct list_head entries;
-	/** @ended: what queues that have ended have used, all together */
+	/** @ended: what queues that have ended have used that are in the sum of no cgroup */
 	struct gpreempt_queue_usage ended;
 	/** @nr_ended: entries without a process, the rests not counted */
 	u32 nr_ended;

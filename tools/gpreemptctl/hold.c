@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* hold.c - gpreemptctl preempt, resume, hint */
+#include <errno.h>
+
 #include "gpreemptctl.h"
 
 static int open_target(const struct options *o, struct gpreempt_target *target, struct gpreempt **g)
