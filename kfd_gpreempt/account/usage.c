@@ -256,7 +256,7 @@ static struct usage_user *usage_get_user(struct gpreempt_node *gn, struct usage_
 static struct usage_user *usage_get_user_of(const struct gpreempt_process *process)
 {
 	const struct pid_namespace *ns = ns_of_pid(process->pid);
-	kuid_t uid = gpreempt_target_user_of(process->p->lead_thread);
+	kuid_t uid = gpreempt_viewer_user_of(process->p->lead_thread);
 	struct usage_user *user = usage_get_user(process->gn, NULL, uid, NULL);
 
 	while (ns && ns->parent && ns->parent->parent)

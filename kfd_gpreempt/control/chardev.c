@@ -1053,7 +1053,7 @@ static struct gpreempt_listener *chardev_listener_of(struct file *file)
 	listener = client->listener;
 	if (!listener) {
 		listener = gpreempt_listener_create(&opener,
-						    gpreempt_target_user_of_cred(file->f_cred));
+						    gpreempt_viewer_user_of_cred(file->f_cred));
 		if (!IS_ERR(listener))
 			client->listener = listener;
 	}

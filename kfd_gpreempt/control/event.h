@@ -7,7 +7,7 @@
 #include <linux/uidgid.h>
 #include <linux/wait.h>
 #include "uapi/linux/kfd_gpreempt.h"
-#include "viewer.h"
+#include "core/viewer.h"
 
 struct gpreempt_node;
 struct gpreempt_queue;

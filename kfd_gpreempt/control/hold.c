@@ -416,7 +416,7 @@ static bool hold_wait_begin(struct hold_wait *wait, bool unbounded)
 	unsigned int nr = 0;
 	bool may;
 
-	wait->user = gpreempt_target_user_of(current->group_leader);
+	wait->user = gpreempt_viewer_user_of(current->group_leader);
 	spin_lock(&hold_waits_lock);
 	list_for_each_entry(other, &hold_waits, link)
 		nr += uid_eq(other->user, wait->user);

@@ -14,51 +14,9 @@
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/string.h>
-#include <linux/user_namespace.h>
 
 #include "core/node.h"
 #include "target.h"
-
-/*
- * A user who makes user namespaces does not become many users by the ids that it has there.
- */
-static kuid_t target_user(kuid_t uid, const struct user_namespace *ns)
-{
-	for (; ns != &init_user_ns; ns = ns->parent)
-		uid = ns->owner;
-	return uid;
-}
-
-/**
- * gpreempt_target_user_of() - which user pays for what a process asks for?
- * @leader: the process's leader
- *
- * Context: any that may be a reader of RCU.
- *
- * Return: its effective user id; in a user namespace, who has made the outermost one that it is in
- */
-kuid_t gpreempt_target_user_of(struct task_struct *leader)
-{
-	kuid_t uid;
-
-	rcu_read_lock();
-	uid = target_user(task_cred_xxx(leader, euid), task_cred_xxx(leader, user_ns));
-	rcu_read_unlock();
-	return uid;
-}
-
-/**
- * gpreempt_target_user_of_cred() - the same for the opener of a file
- * @cred: its rights, which stay
- *
- * Context: any.
- *
- * Return: as gpreempt_target_user_of()
- */
-kuid_t gpreempt_target_user_of_cred(const struct cred *cred)
-{
-	return target_user(cred->euid, cred->user_ns);
-}
 
 static int target_resolve_process(const struct gpreempt_target *target,
 				  struct gpreempt_target_match *match)

@@ -6,7 +6,7 @@
 #include <linux/types.h>
 #include <linux/uidgid.h>
 #include "uapi/linux/kfd_gpreempt.h"
-#include "viewer.h"
+#include "core/viewer.h"
 
 struct gpreempt_node;
 struct gpreempt_queue;
@@ -40,8 +40,6 @@ struct gpreempt_target_match {
 	struct gpreempt_viewer viewer;
 };
 
-kuid_t gpreempt_target_user_of(struct task_struct *leader);
-kuid_t gpreempt_target_user_of_cred(const struct cred *cred);
 int gpreempt_target_resolve(const struct gpreempt_target *target,
 			    struct gpreempt_target_match *match);
 void gpreempt_target_release(struct gpreempt_target_match *match);

@@ -37,7 +37,6 @@
 #include "control/event.h"
 #include "obstacle.h"
 #include "rules/stopped.h"
-#include "control/target.h"
 
 /**
  * struct subject - what a setting is of
@@ -282,7 +281,7 @@ static int priority_change(struct pid *pid, u64 cgroup_id, gpreempt_setting_fn f
 	if (!new || (!payer && !privileged))
 		goto out;
 	if (payer)
-		payer->uid = gpreempt_target_user_of(current);
+		payer->uid = gpreempt_viewer_user_of(current);
 	new->of = of;
 	mutex_lock(&settings_lock);
 	old = priority_find(pid, cgroup_id);

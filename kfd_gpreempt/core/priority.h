@@ -6,7 +6,7 @@
 #include <linux/spinlock.h>
 #include <linux/types.h>
 #include "uapi/linux/kfd_gpreempt.h"
-#include "control/viewer.h"
+#include "viewer.h"
 
 struct gpreempt_node;
 struct gpreempt_queue;

@@ -53,7 +53,6 @@
 
 #include "core/node.h"
 #include "compat/compat.h"
-#include "control/target.h"
 
 /*
  * Polling for a moment is cheaper than a fault: a program's gap between two kernels is not the end
@@ -121,7 +120,7 @@ enum doorbells_state {
 
 /**
  * struct doorbell_user - who has opened /dev/kfd
- * @uid: see gpreempt_target_user_of()
+ * @uid: see gpreempt_viewer_user_of()
  * @nr: its address spaces, under doorbell_lock
  * @works: its work items that those of others may wait behind
  *
@@ -262,7 +261,7 @@ static struct gpreempt_doorbells *doorbell_new(void)
 
 	if (!d || !user)
 		goto no_memory;
-	user->uid = gpreempt_target_user_of(current->group_leader);
+	user->uid = gpreempt_viewer_user_of(current->group_leader);
 	kref_init(&d->ref);
 	spin_lock_init(&d->lock);
 	INIT_LIST_HEAD(&d->processes);

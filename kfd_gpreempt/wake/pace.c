@@ -18,7 +18,6 @@
 
 #include "core/node.h"
 #include "compat/compat.h"
-#include "control/target.h"
 
 /*
  * So many commands at once: a program starts with some queues on each device, and sets each of them
@@ -248,7 +247,7 @@ void __kfd_gpreempt_pace(struct kfd_process *process, unsigned int cmd)
 	/* The driver refuses a descriptor that was inherited or passed on. */
 	if (!pace_builds_runlist(cmd) || process->lead_thread != current->group_leader)
 		return;
-	pace.user = gpreempt_target_user_of(process->lead_thread);
+	pace.user = gpreempt_viewer_user_of(process->lead_thread);
 	gpreempt_node_find(pace_ask_node, &pace);
 	if (!pace.nr_nodes)
 		return;
@@ -285,6 +284,6 @@ void __kfd_gpreempt_runlist_asked(struct queue *q)
 
 	if (q->process->lead_thread != current->group_leader)
 		return;
-	pace.user = gpreempt_target_user_of(q->process->lead_thread);
+	pace.user = gpreempt_viewer_user_of(q->process->lead_thread);
 	gpreempt_node_find(pace_charge_node, &pace);
 }

@@ -11,7 +11,7 @@
 
 /**
  * struct gpreempt_pace_user - the budget of a user
- * @user: see gpreempt_target_user_of()
+ * @user: see gpreempt_viewer_user_of()
  * @due_ns: when its next runlist would be due without a burst
  * @turn_ns: when the last of its commands that wait has its turn
  */
