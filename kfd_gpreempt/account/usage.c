@@ -23,6 +23,7 @@
 #include <linux/uidgid.h>
 
 #include "core/node.h"
+#include "core/rooms.h"
 #include "control/target.h"
 
 /**
@@ -126,16 +127,8 @@ static void usage_sub(struct gpreempt_queue_usage *sum, const struct gpreempt_qu
 	sum->wave_us -= usage->wave_us;
 }
 
-/**
- * gpreempt_usage_end() - a queue ends: what it has used belongs to the sums from now on
- * @gq: the queue, which readers do not find any more
- * @taken: what of that is in the sums already; zeroed at first
- *
- * Called once more when no pass can add to it.
- *
- * Context: gpreempt_lock held.
- */
-void gpreempt_usage_end(struct gpreempt_queue *gq, struct gpreempt_queue_usage *taken)
+/* It has used more, which belongs to the sums from now on. */
+static void usage_take(struct gpreempt_queue *gq)
 {
 	struct gpreempt_usage_entry **of = gq->process->usage.of;
 	struct gpreempt_queue_usage left;
@@ -143,8 +136,8 @@ void gpreempt_usage_end(struct gpreempt_queue *gq, struct gpreempt_queue_usage *
 
 	lockdep_assert_held(&gpreempt_lock);
 	gpreempt_usage_of(gq, &left);
-	usage_sub(&left, taken);
-	usage_add(taken, &left);
+	usage_sub(&left, &gq->taken);
+	usage_add(&gq->taken, &left);
 	/* All others are in the sum of a cgroup. */
 	if (!of[GPREEMPT_SUM_CGROUP])
 		usage_add(&gq->gn->usage.ended, &left);
@@ -722,3 +715,20 @@ void gpreempt_usage_free_node(struct gpreempt_node *gn)
 	list_for_each_entry_safe(e, next, &gn->usage.entries, link)
 		usage_free(gn, e);
 }
+
+/* A pass may have added to its account since it was taken off the list. */
+static void usage_close(struct gpreempt_queue *gq, bool last)
+{
+	gpreempt_account_end(&gq->policy, ktime_get_ns());
+	usage_take(gq);
+	if (last)
+		gpreempt_usage_leave(gq->process);
+}
+
+const struct gpreempt_room gpreempt_room_usage = {
+	.init_node = gpreempt_usage_init_node,
+	.free_node = gpreempt_usage_free_node,
+	.process_added = gpreempt_usage_join,
+	.queue_gone = usage_take,
+	.queue_closed = usage_close,
+};

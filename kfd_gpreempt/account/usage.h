@@ -74,7 +74,6 @@ struct gpreempt_usage_list {
 };
 
 void gpreempt_usage_of(const struct gpreempt_queue *gq, struct gpreempt_queue_usage *usage);
-void gpreempt_usage_end(struct gpreempt_queue *gq, struct gpreempt_queue_usage *taken);
 void gpreempt_usage_join(struct gpreempt_process *process);
 void gpreempt_usage_leave(struct gpreempt_process *process);
 void gpreempt_usage_job(struct gpreempt_process *process, const struct gpreempt_membership *as);
@@ -84,5 +83,7 @@ u64 gpreempt_usage_of_node(struct gpreempt_node *gn, struct gpreempt_queue_usage
 int gpreempt_usage_list_node(struct gpreempt_node *gn, void *arg);
 void gpreempt_usage_init_node(struct gpreempt_node *gn);
 void gpreempt_usage_free_node(struct gpreempt_node *gn);
+
+extern const struct gpreempt_room gpreempt_room_usage;
 
 #endif /* GPREEMPT_USAGE_H */

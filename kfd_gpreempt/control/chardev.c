@@ -22,6 +22,7 @@
 #include <linux/uaccess.h>
 
 #include "core/node.h"
+#include "core/rooms.h"
 #include "chardev.h"
 #include "event.h"
 #include "core/obstacle.h"
@@ -1126,33 +1127,27 @@ static struct miscdevice gpreempt_device = {
 
 static bool registered;
 
-/**
- * gpreempt_chardev_init() - make /dev/kfd_gpreempt
- *
- * Context: module init.
- */
-void gpreempt_chardev_init(void)
+/* Make /dev/kfd_gpreempt */
+static void chardev_init(void)
 {
 	int r;
 
-	gpreempt_priority_init();
 	r = misc_register(&gpreempt_device);
 	registered = !r;
 	if (r)
 		pr_warn("gpreempt: no /dev/kfd_gpreempt (%d)\n", r);
 }
 
-/**
- * gpreempt_chardev_exit() - remove /dev/kfd_gpreempt
- *
- * Context: module exit; no file of it is open.
- */
-void gpreempt_chardev_exit(void)
+/* Remove /dev/kfd_gpreempt */
+static void chardev_exit(void)
 {
 	if (registered)
 		misc_deregister(&gpreempt_device);
 	registered = false;
 	gpreempt_events_exit();
-	gpreempt_priority_exit();
-	gpreempt_group_exit();
 }
+
+const struct gpreempt_room gpreempt_room_chardev = {
+	.init = chardev_init,
+	.exit = chardev_exit,
+};

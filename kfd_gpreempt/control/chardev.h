@@ -7,7 +7,6 @@ struct gpreempt_node;
 struct gpreempt_queue;
 struct gpreempt_process;
 
-void gpreempt_chardev_init(void);
-void gpreempt_chardev_exit(void);
+extern const struct gpreempt_room gpreempt_room_chardev;
 
 #endif /* GPREEMPT_CHARDEV_H */

@@ -20,6 +20,7 @@
 #include <drm/drm_print.h>
 
 #include "core/node.h"
+#include "core/rooms.h"
 #include "debugfs.h"
 #include "dump.h"
 #include "queue_sysfs.h"
@@ -82,12 +83,8 @@ static int debugfs_dump_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(debugfs_dump);
 
-/**
- * gpreempt_debugfs_init() - add the files to KFD's directory
- *
- * Context: module init.
- */
-void gpreempt_debugfs_init(void)
+/* The files are in KFD's directory. */
+static void debugfs_init(void)
 {
 	struct dentry *dir = debugfs_lookup("kfd", NULL);
 
@@ -98,12 +95,8 @@ void gpreempt_debugfs_init(void)
 	dput(dir);
 }
 
-/**
- * gpreempt_debugfs_exit() - remove the files
- *
- * Context: module exit, before amdkfd removes its directory.
- */
-void gpreempt_debugfs_exit(void)
+/* Before amdkfd removes its directory */
+static void debugfs_exit(void)
 {
 	debugfs_remove(dump_file);
 	debugfs_remove(queues_file);
@@ -113,12 +106,12 @@ void gpreempt_debugfs_exit(void)
 
 #else
 
-void gpreempt_debugfs_init(void)
-{
-}
-
-void gpreempt_debugfs_exit(void)
-{
-}
+#define debugfs_init	NULL
+#define debugfs_exit	NULL
 
 #endif /* CONFIG_DEBUG_FS */
+
+const struct gpreempt_room gpreempt_room_debugfs = {
+	.init = debugfs_init,
+	.exit = debugfs_exit,
+};

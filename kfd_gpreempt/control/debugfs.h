@@ -7,9 +7,7 @@ struct gpreempt_node;
 struct gpreempt_queue;
 struct gpreempt_process;
 
-void gpreempt_debugfs_init(void);
-void gpreempt_debugfs_exit(void);
-void gpreempt_debugfs_init(void);
-void gpreempt_debugfs_exit(void);
+
+extern const struct gpreempt_room gpreempt_room_debugfs;
 
 #endif /* GPREEMPT_DEBUGFS_H */

@@ -14,6 +14,7 @@
 #include <linux/wait.h>
 
 #include "core/node.h"
+#include "core/rooms.h"
 #include "compat/compat.h"
 #include "core/obstacle.h"
 #include "target.h"
@@ -559,13 +560,13 @@ void gpreempt_holder_release(struct gpreempt_holder *holder)
 	mutex_unlock(&gpreempt_lock);
 }
 
-/**
- * gpreempt_hold_init_queue() - a queue that is being registered is not held
- * @gq: the queue
- *
- * Context: any.
- */
-void gpreempt_hold_init_queue(struct gpreempt_queue *gq)
+/* A queue that is being registered is not held */
+static void hold_init_queue(struct gpreempt_queue *gq)
 {
 	INIT_LIST_HEAD(&gq->hold.list);
 }
+
+const struct gpreempt_room gpreempt_room_hold = {
+	.init_queue = hold_init_queue,
+	.queue_gone = gpreempt_hold_forget_locked,
+};

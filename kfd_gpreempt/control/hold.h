@@ -41,7 +41,6 @@ struct gpreempt_queue_hold {
 };
 
 extern struct gpreempt_holder gpreempt_own_holder;
-void gpreempt_hold_init_queue(struct gpreempt_queue *gq);
 void gpreempt_holder_init(struct gpreempt_holder *holder);
 void gpreempt_hold_forget_locked(struct gpreempt_queue *gq);
 int gpreempt_hold(struct gpreempt_holder *holder, const struct gpreempt_target_match *match,
@@ -49,5 +48,7 @@ int gpreempt_hold(struct gpreempt_holder *holder, const struct gpreempt_target_m
 int gpreempt_unhold(struct gpreempt_holder *holder, const struct gpreempt_target_match *match,
 		    u32 timeout_ms, u32 *nr_queues, u32 *nr_off);
 void gpreempt_holder_release(struct gpreempt_holder *holder);
+
+extern const struct gpreempt_room gpreempt_room_hold;
 
 #endif /* GPREEMPT_HOLD_H */

@@ -12,6 +12,7 @@
 #include <linux/sysfs.h>
 
 #include "core/node.h"
+#include "core/rooms.h"
 #include "core/obstacle.h"
 #include "queue_sysfs.h"
 #include "target.h"
@@ -247,14 +248,11 @@ ssize_t kfd_gpreempt_queue_store(struct kobject *kobj, struct attribute *attr, c
 	return r;
 }
 
-/**
- * gpreempt_queue_sysfs_add() - add our files to a queue's folder, once in its life
- * @q: the queue, whose folder exists if it could be made
- *
- * Context: p->mutex held; may sleep.
- */
-void gpreempt_queue_sysfs_add(struct queue *q)
+/* Once in the life of a queue, to its folder, if that could be made. */
+static void queue_sysfs_add(struct gpreempt_queue *gq)
 {
+	struct queue *q = gq->q;
+
 	/* Without memory the driver goes on without the folder. */
 	if (q->gpreempt_files || !q->kobj.sd)
 		return;
@@ -262,3 +260,7 @@ void gpreempt_queue_sysfs_add(struct queue *q)
 	if (!q->gpreempt_files)
 		pr_warn_once("gpreempt: files of a queue in sysfs are missing\n");
 }
+
+const struct gpreempt_room gpreempt_room_queue_sysfs = {
+	.init_queue = queue_sysfs_add,
+};

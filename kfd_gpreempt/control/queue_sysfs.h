@@ -11,6 +11,7 @@ struct gpreempt_process;
 struct queue;
 
 const char *gpreempt_queue_sysfs_state(const struct gpreempt_queue *gq, u64 pending);
-void gpreempt_queue_sysfs_add(struct queue *q);
+
+extern const struct gpreempt_room gpreempt_room_queue_sysfs;
 
 #endif /* GPREEMPT_QUEUE_SYSFS_H */

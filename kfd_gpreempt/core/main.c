@@ -2,14 +2,13 @@
 /*
  * main.c - the module comes and goes, and so do the nodes of the driver
  *
- * The only file that knows all rooms: it calls each one to set up its part of a node, in the order
- * in which they need each other.
+ * It calls each room of core/ to set up its part of a node, in the order in which they need each
+ * other, and the layers above by rooms.h.
  */
 
 #include "node.h"
-#include "control/chardev.h"
-#include "control/debugfs.h"
 #include "params.h"
+#include "rooms.h"
 #include "kfd_device_queue_manager.h"
 
 /* The files of a node may be made: the folder that they are in exists. Under gpreempt_lifecycle. */
@@ -17,10 +16,9 @@ static bool ready;
 
 static void main_free_node(struct gpreempt_node *gn)
 {
+	gpreempt_rooms_tell(free_node, gn);
 	gpreempt_monitor_free_node(gn);
-	gpreempt_group_free_node(gn);
 	gpreempt_waves_free_node(gn);
-	gpreempt_usage_free_node(gn);
 	gpreempt_queue_free_node(gn);
 	mutex_destroy(&gn->pass_lock);
 	kfree(gn);
@@ -41,12 +39,12 @@ void kfd_gpreempt_node_init(struct kfd_node *node)
 	gn->node = node;
 	mutex_init(&gn->pass_lock);
 	gpreempt_life_init_node(gn);
-	gpreempt_usage_init_node(gn);
 	if (gpreempt_queue_init_node(gn)) {
 		mutex_destroy(&gn->pass_lock);
 		kfree(gn);
 		return;
 	}
+	gpreempt_rooms_tell(init_node, gn);
 	if (gpreempt_waves_init_node(gn)) {
 		main_free_node(gn);
 		return;
@@ -54,11 +52,10 @@ void kfd_gpreempt_node_init(struct kfd_node *node)
 
 	mutex_lock(&gpreempt_lifecycle);
 	gpreempt_tunables_init_node(gn);
-	gpreempt_job_init_node(gn);
 	if (ready)
 		gpreempt_sysfs_add(gn);
+	gpreempt_rooms_tell(start_node, gn);
 	gpreempt_node_add(gn);
-	gpreempt_doorbell_init_node(gn);
 	dqm_lock(node->dqm);
 	node->gpreempt = gn;
 	dqm_unlock(node->dqm);
@@ -80,9 +77,8 @@ void kfd_gpreempt_node_fini(struct kfd_node *node)
 		return;
 	mutex_lock(&gpreempt_lifecycle);
 	gpreempt_life_remove(gn);
-	gpreempt_doorbell_fini_node(gn);
 	gpreempt_node_remove(gn);
-	gpreempt_job_free_node(gn);
+	gpreempt_rooms_tell(stop_node, gn);
 	gpreempt_sysfs_del(gn);
 	/* Runlists that are still sent until the queue manager goes look at it. */
 	dqm_lock(node->dqm);
@@ -99,14 +95,25 @@ void kfd_gpreempt_node_fini(struct kfd_node *node)
  */
 void kfd_gpreempt_init(void)
 {
-	gpreempt_doorbell_init();
+	gpreempt_priority_init();
 	gpreempt_sysfs_init();
-	gpreempt_debugfs_init();
-	gpreempt_chardev_init();
+	gpreempt_rooms_tell(init);
 	mutex_lock(&gpreempt_lifecycle);
 	ready = true;
 	mutex_unlock(&gpreempt_lifecycle);
 	gpreempt_params_ready(true);
+}
+
+/* Those that were told last go first. */
+static void main_exit_rooms(void)
+{
+	const struct gpreempt_room *const *room = gpreempt_rooms;
+
+	while (*room)
+		room++;
+	while (room-- != gpreempt_rooms)
+		if ((*room)->exit)
+			(*room)->exit();
 }
 
 static void main_del_sysfs(struct gpreempt_node *gn, void *arg)
@@ -121,14 +128,13 @@ static void main_del_sysfs(struct gpreempt_node *gn, void *arg)
  */
 void kfd_gpreempt_exit(void)
 {
-	gpreempt_chardev_exit();
 	gpreempt_params_ready(false);
-	gpreempt_debugfs_exit();
+	main_exit_rooms();
 	mutex_lock(&gpreempt_lifecycle);
 	ready = false;
 	mutex_unlock(&gpreempt_lifecycle);
 	gpreempt_node_for_each(main_del_sysfs, NULL);
 	gpreempt_sysfs_exit();
-	gpreempt_doorbell_exit();
+	gpreempt_priority_exit();
 	gpreempt_node_exit();
 }

@@ -91,6 +91,7 @@
 #include "compat/compat.h"
 #include "demand.h"
 #include "pass.h"
+#include "rooms.h"
 #include "control/dump.h"
 #include "rules/stopped.h"
 #include "amdgpu.h"
@@ -170,8 +171,10 @@ static void monitor_derive(struct gpreempt_node *gn, struct gpreempt_queue *gq, 
 {
 	u32 found = gpreempt_priority_derive(gn, gq, now_ns);
 
-	gpreempt_job_derive(gq->process);
-	gpreempt_group_derive(gq->process);
+	if (gq->process->derived_ns != now_ns) {
+		gq->process->derived_ns = now_ns;
+		gpreempt_rooms_tell(derive, gq->process);
+	}
 	if (found & GPREEMPT_DERIVED_HINT)
 		gn->monitor.hinted = true;
 	if (gpreempt_stopped_matters(gq->process))
@@ -219,7 +222,7 @@ static void monitor_sample_all(struct gpreempt_node *gn, bool anew, u64 now_ns)
 		if (anew || !gq->priority.derived)
 			monitor_derive(gn, gq, now_ns);
 		else
-			gpreempt_job_derive(gq->process);
+			gpreempt_rooms_tell(refresh, gq->process);
 		if (gq->priority.dead)
 			continue;
 		monitor_sample_one(gq, now_ns);
@@ -274,19 +277,17 @@ static void monitor_sample(struct gpreempt_node *gn, bool anew, u64 now_ns)
 	 * process.
 	 */
 	bool kicked = READ_ONCE(gn->kick);
+	u8 heard = gpreempt_rooms_ask(hear, gn, now_ns);
 
-	if (gpreempt_group_take(gn)) {
-		anew = true;
+	if (heard)
 		gn->monitor.all_due_ns = 0;
-	}
-	if (gpreempt_job_hear(gn, now_ns))
-		gn->monitor.all_due_ns = 0;
+	anew |= heard == GPREEMPT_HEARD_CHANGE;
 	if (kicked || now_ns >= gn->monitor.all_due_ns || !monitor_sample_awake(gn, anew, now_ns))
 		monitor_sample_all(gn, anew, now_ns);
 	gn->policy.queues = gn->monitor.sampled;
 	gn->policy.nr = gn->monitor.nr_sampled;
 	gn->policy.nr_dormant = gn->monitor.nr_dormant;
-	gpreempt_group_use(gn);
+	gpreempt_rooms_tell(sampled, gn);
 	gpreempt_stats_samples(gn);
 }
 
@@ -472,7 +473,7 @@ static void monitor_try_to_resume_all(struct gpreempt_node *gn)
 	u64 deadline_ns;
 	int tries;
 
-	gpreempt_job_end(gn);
+	gpreempt_rooms_tell(ended, gn);
 	gn->monitor.level = GPREEMPT_LEVEL_NONE;
 	/* Switched off for good, not for a reset: MQDs get back what their programs asked for. */
 	if (!gn->backend->reprioritizes && !READ_ONCE(gn->life.thread) &&
@@ -655,7 +656,7 @@ static void monitor_decided(struct gpreempt_node *gn, struct gpreempt_decision *
 		gn->monitor.again |= !gn->backend->reprioritizes;
 	}
 	/* Those for which there was no room have not been heard. */
-	if (READ_ONCE(gn->queues.nr) > gn->monitor.max_sampled || gpreempt_group_waits(gn))
+	if (READ_ONCE(gn->queues.nr) > gn->monitor.max_sampled || gpreempt_rooms_ask(waits, gn))
 		decision->park = false;
 	gn->monitor.parks = decision->park;
 	if (gn->policy.idle_ns)
@@ -669,7 +670,7 @@ static void monitor_decided(struct gpreempt_node *gn, struct gpreempt_decision *
 	gpreempt_stats_verdicts(gn, decision, now_ns);
 	if (gn->tun.params.observe)
 		monitor_observed(gn, decision, now_ns);
-	gpreempt_job_tell(gn, now_ns);
+	gpreempt_rooms_tell(decided, gn, now_ns);
 }
 
 /* Carries the decision out, if it asks for anything. */
@@ -1067,7 +1068,7 @@ int gpreempt_monitor(void *data)
 		if (nap_ns == U64_MAX)
 			woken_ns = ktime_get_ns();
 		monitor_make_room(gn);
-		gpreempt_group_make_room(gn);
+		gpreempt_rooms_tell(make_room, gn);
 		mutex_lock(&gn->pass_lock);
 		/* While it was parked no queue could have outranked another. */
 		if (nap_ns == U64_MAX)

@@ -78,6 +78,8 @@ struct gpreempt_process {
 	u16 context;
 	/** @nr_queues: their number, under gpreempt_lock */
 	u32 nr_queues;
+	/** @derived_ns: the pass that last derived what layers know of it; the monitor's alone */
+	u64 derived_ns;
 	/** @policy: for the policy; the monitor's alone */
 	struct gpreempt_policy_process policy;
 	/** @doorbell: doorbell.c */
@@ -116,6 +118,8 @@ struct gpreempt_queue {
 	struct list_head sibling;
 	/** @policy: what the policy knows; the monitor's alone */
 	struct gpreempt_policy_queue policy;
+	/** @taken: of what it has used, what is in sums already; under gpreempt_lock */
+	struct gpreempt_queue_usage taken;
 	/**
 	 * @expected_until_ns: its work was announced, for so long; 0: it was not. Written under
 	 * gpreempt_lock

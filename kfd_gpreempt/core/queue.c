@@ -19,7 +19,7 @@
 
 #include "node.h"
 #include "compat/compat.h"
-#include "control/queue_sysfs.h"
+#include "rooms.h"
 #include "kfd_device_queue_manager.h"
 
 #define ADOPT_RETRY_MS	10
@@ -74,7 +74,7 @@ static void queue_renice_work(struct work_struct *work)
 
 	mutex_lock(&gpreempt_lock);
 	if ((state == GPREEMPT_STATE_PARKED || state == GPREEMPT_STATE_ARMED) &&
-	    (gpreempt_priority_reniced(gn) || gpreempt_group_moved(gn)))
+	    (gpreempt_priority_reniced(gn) || gpreempt_rooms_ask(moved, gn)))
 		gpreempt_node_kick(gn);
 	else if (state == GPREEMPT_STATE_PARKED && queue_works_unseen(gn))
 		gpreempt_node_look(gn);
@@ -82,7 +82,7 @@ static void queue_renice_work(struct work_struct *work)
 	if (gn->life.accepting && READ_ONCE(gn->queues.tends))
 		gpreempt_queue_adopt_after(gn, 0);
 	mutex_unlock(&gpreempt_lock);
-	gpreempt_job_update_node(gn);
+	gpreempt_rooms_tell(tend, gn);
 }
 
 /**
@@ -119,10 +119,7 @@ static struct gpreempt_process *queue_get_process(struct gpreempt_node *gn, stru
 	process->pdd = pdd;
 	process->context = gpreempt_compat_context(p);
 	gpreempt_priority_add(process, inherited);
-	gpreempt_usage_join(process);
-	gpreempt_job_join(process);
-	INIT_LIST_HEAD(&process->doorbell.queues);
-	gpreempt_doorbell_add(process);
+	gpreempt_rooms_tell(process_added, process);
 	list_add_tail(&process->link, &gn->queues.processes);
 	WRITE_ONCE(gn->queues.nr_processes, gn->queues.nr_processes + 1);
 	gpreempt_queue_watch_nice(gn);
@@ -131,11 +128,8 @@ found:
 	return process;
 }
 
-/*
- * gpreempt_lock held. The process's last queue takes it along when it is freed. @taken receives
- * what the queue has used so far.
- */
-static void queue_unlink(struct gpreempt_queue *gq, struct gpreempt_queue_usage *taken)
+/* gpreempt_lock held. The process's last queue takes it along when it is freed. */
+static void queue_unlink(struct gpreempt_queue *gq)
 {
 	struct gpreempt_node *gn = gq->gn;
 
@@ -143,38 +137,22 @@ static void queue_unlink(struct gpreempt_queue *gq, struct gpreempt_queue_usage 
 	if (gq->policy.preempted)
 		atomic64_inc(&gn->stats.destroyed_preempted);
 	list_del_rcu(&gq->link);
-	gpreempt_usage_end(gq, taken);
-	gpreempt_doorbell_del_queue(gq);
 	WRITE_ONCE(gn->queues.nr, gn->queues.nr - 1);
-	gpreempt_hold_forget_locked(gq);
+	gpreempt_rooms_tell(queue_gone, gq);
 	gpreempt_node_acted();
 	if (!--gq->process->nr_queues) {
 		list_del(&gq->process->link);
-		gpreempt_job_leave(gq->process);
-		gpreempt_doorbell_del(gq->process);
+		gpreempt_rooms_tell(process_gone, gq->process);
 		WRITE_ONCE(gn->queues.nr_processes, gn->queues.nr_processes - 1);
 	}
 	gpreempt_node_nudge(gn);
-}
-
-/*
- * gpreempt_lock held, and no pass looks at it any more: its account is closed. What a pass has
- * added since it was unlinked is taken as well.
- */
-static void queue_close_account(struct gpreempt_queue *gq, struct gpreempt_queue_usage *taken,
-				bool last)
-{
-	gpreempt_account_end(&gq->policy, ktime_get_ns());
-	gpreempt_usage_end(gq, taken);
-	if (last)
-		gpreempt_usage_leave(gq->process);
 }
 
 static void queue_free(struct gpreempt_queue *gq, bool last)
 {
 	gpreempt_view_drop(gq);
 	if (last) {
-		gpreempt_job_free_process(gq->process);
+		gpreempt_rooms_tell(process_freed, gq->process);
 		put_pid(gq->process->pid);
 		kfree(gq->process);
 	}
@@ -200,7 +178,6 @@ static void queue_register(const struct gpreempt_mapper *m, struct queue *q, boo
 	gq->gn = gn;
 	gq->q = q;
 	gpreempt_backend_init_queue(gq);
-	gpreempt_hold_init_queue(gq);
 	gpreempt_stats_init_queue(gq);
 	gpreempt_priority_init_queue(gq);
 	gpreempt_priority_asked(gq, trusted);
@@ -210,7 +187,7 @@ static void queue_register(const struct gpreempt_mapper *m, struct queue *q, boo
 	gpreempt_account_begin(&gq->policy, ktime_get_ns());
 	gpreempt_view_init_queue(gq, m);
 	gpreempt_mqd_init_queue(gq, gpreempt_tunables_verify(gn));
-	gpreempt_queue_sysfs_add(q);
+	gpreempt_rooms_tell(init_queue, gq);
 	gpreempt_priority_inherited(q->process->lead_thread, &inherited);
 
 	mutex_lock(&gpreempt_lock);
@@ -219,7 +196,7 @@ static void queue_register(const struct gpreempt_mapper *m, struct queue *q, boo
 		if (gq->process) {
 			gq->policy.process = &gq->process->policy;
 			list_add_tail_rcu(&gq->link, &gn->queues.list);
-			gpreempt_doorbell_add_queue(gq);
+			gpreempt_rooms_tell(queue_added, gq);
 			WRITE_ONCE(gn->queues.nr, gn->queues.nr + 1);
 			/* Pairs with the backend's smp_load_acquire(). */
 			smp_store_release(&q->gpreempt, gq);
@@ -272,7 +249,6 @@ void __kfd_gpreempt_queue_created(struct queue *q)
  */
 void __kfd_gpreempt_queue_destroyed(struct queue *q)
 {
-	struct gpreempt_queue_usage taken = { 0 };
 	struct gpreempt_queue *gq;
 	bool last = false;
 
@@ -285,7 +261,7 @@ void __kfd_gpreempt_queue_destroyed(struct queue *q)
 	mutex_lock(&gpreempt_lock);
 	gq = q->gpreempt;
 	if (gq) {
-		queue_unlink(gq, &taken);
+		queue_unlink(gq);
 		last = !gq->process->nr_queues;
 		WRITE_ONCE(q->gpreempt, NULL);
 	}
@@ -294,7 +270,7 @@ void __kfd_gpreempt_queue_destroyed(struct queue *q)
 		return;
 	synchronize_srcu_expedited(&gq->gn->queues.srcu);
 	mutex_lock(&gpreempt_lock);
-	queue_close_account(gq, &taken, last);
+	gpreempt_rooms_tell(queue_closed, gq, last);
 	mutex_unlock(&gpreempt_lock);
 	queue_free(gq, last);
 }
@@ -458,12 +434,10 @@ void gpreempt_queue_unregister_all(struct gpreempt_node *gn)
 	bool last;
 
 	do {
-		struct gpreempt_queue_usage taken = { 0 };
-
 		mutex_lock(&gpreempt_lock);
 		gq = list_first_entry_or_null(&gn->queues.list, struct gpreempt_queue, link);
 		if (gq) {
-			queue_unlink(gq, &taken);
+			queue_unlink(gq);
 			last = !gq->process->nr_queues;
 			synchronize_srcu_expedited(&gn->queues.srcu);
 			/*
@@ -476,7 +450,7 @@ void gpreempt_queue_unregister_all(struct gpreempt_node *gn)
 			/* Pairs with the acquire where one is unregistered. */
 			smp_store_release(&gq->q->gpreempt, NULL);
 			dqm_unlock(gn->node->dqm);
-			queue_close_account(gq, &taken, last);
+			gpreempt_rooms_tell(queue_closed, gq, last);
 			queue_free(gq, last);
 		}
 		mutex_unlock(&gpreempt_lock);

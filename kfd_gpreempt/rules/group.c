@@ -25,6 +25,7 @@
 #include <linux/workqueue.h>
 
 #include "core/node.h"
+#include "core/rooms.h"
 #include "compat/compat.h"
 #include "group.h"
 #include "share.h"
@@ -211,13 +212,8 @@ u32 gpreempt_group_read(const struct gpreempt_node *gn, struct gpreempt_group_se
 	return nr;
 }
 
-/**
- * gpreempt_group_make_room() - a node needs memory for groups as soon as there are any
- * @gn: the node
- *
- * Context: the monitor, between two passes; no lock held; may sleep.
- */
-void gpreempt_group_make_room(struct gpreempt_node *gn)
+/* A node needs memory for groups as soon as there are any */
+static void group_make_room(struct gpreempt_node *gn)
 {
 	struct gpreempt_policy_entity *entities;
 
@@ -252,20 +248,13 @@ static void group_copy(struct gpreempt_node *gn, u32 at, const struct place *pla
 	members->parent = 2 * at;
 }
 
-/**
- * gpreempt_group_take() - take in what was set
- * @gn: the node
- *
- * Context: the monitor, in its pass.
- *
- * Return: true if there was something new, so that each process has to be looked at
- */
-bool gpreempt_group_take(struct gpreempt_node *gn)
+/* Take in what was set */
+static u8 group_take(struct gpreempt_node *gn, u64 now_ns)
 {
 	u32 i;
 
 	if (gn->group.generation == READ_ONCE(generation) || !gn->group.entities)
-		return false;
+		return 0;
 	spin_lock(&groups_spinlock);
 	for (i = 0; i < max(nr_places, gn->group.nr); i++)
 		group_copy(gn, i, &places[i]);
@@ -273,18 +262,11 @@ bool gpreempt_group_take(struct gpreempt_node *gn)
 	WRITE_ONCE(gn->group.generation, generation);
 	spin_unlock(&groups_spinlock);
 	gn->group.taken = true;
-	return true;
+	return GPREEMPT_HEARD_CHANGE;
 }
 
-/**
- * gpreempt_group_waits() - has a node no memory for the groups that there are?
- * @gn: the node
- *
- * Context: the monitor.
- *
- * Return: true if it has to try again
- */
-bool gpreempt_group_waits(const struct gpreempt_node *gn)
+/* Has a node no memory for the groups that there are? */
+static bool group_waits(const struct gpreempt_node *gn)
 {
 	return READ_ONCE(nr_places) && !gn->group.entities;
 }
@@ -322,15 +304,8 @@ static bool group_is_known(const struct gpreempt_process *process, u64 job,
 	       READ_ONCE(process->group.cgroup_id) == cgroup_id(cgroup);
 }
 
-/**
- * gpreempt_group_derive() - let the policy know the group of a process
- * @process: the process
- *
- * Nothing is looked up while it is in the same cgroup and job, and no share has changed.
- *
- * Context: the monitor, in the read section of its pass, after the job was derived.
- */
-void gpreempt_group_derive(struct gpreempt_process *process)
+/* Let the policy know the group of a process */
+static void group_derive(struct gpreempt_process *process)
 {
 	struct gpreempt_node *gn = process->gn;
 	u64 job = gpreempt_job_privileged_id(process);
@@ -357,13 +332,8 @@ unlock:
 	rcu_read_unlock();
 }
 
-/**
- * gpreempt_group_use() - let the policy know of groups that were taken in
- * @gn: the node, its queues sampled
- *
- * Context: the monitor, in the read section of its pass.
- */
-void gpreempt_group_use(struct gpreempt_node *gn)
+/* Let the policy know of groups that were taken in */
+static void group_use(struct gpreempt_node *gn)
 {
 	if (!gn->group.taken)
 		return;
@@ -395,23 +365,14 @@ bool gpreempt_group_moved(struct gpreempt_node *gn)
 	return moved;
 }
 
-/**
- * gpreempt_group_free_node() - a node is gone
- * @gn: the node; its monitor has ended
- *
- * Context: may sleep.
- */
-void gpreempt_group_free_node(struct gpreempt_node *gn)
+/* A node is gone */
+static void group_free_node(struct gpreempt_node *gn)
 {
 	kvfree(gn->group.entities);
 }
 
-/**
- * gpreempt_group_exit() - forget everything
- *
- * Context: module exit; settings do not change any more.
- */
-void gpreempt_group_exit(void)
+/* Forget everything */
+static void group_exit(void)
 {
 	u32 i;
 
@@ -422,3 +383,14 @@ void gpreempt_group_exit(void)
 	mutex_unlock(&groups_lock);
 	cancel_delayed_work_sync(&drop_work);
 }
+
+const struct gpreempt_room gpreempt_room_group = {
+	.exit = group_exit,
+	.free_node = group_free_node,
+	.make_room = group_make_room,
+	.waits = group_waits,
+	.hear = group_take,
+	.derive = group_derive,
+	.sampled = group_use,
+	.moved = gpreempt_group_moved,
+};

@@ -74,13 +74,8 @@ struct gpreempt_process_group {
 int gpreempt_group_set(const struct gpreempt_group *group);
 void gpreempt_group_clear(u64 cgroup_id, u64 job);
 u32 gpreempt_group_read(const struct gpreempt_node *gn, struct gpreempt_group_seen *seen, u32 max);
-void gpreempt_group_make_room(struct gpreempt_node *gn);
-bool gpreempt_group_take(struct gpreempt_node *gn);
-bool gpreempt_group_waits(const struct gpreempt_node *gn);
-void gpreempt_group_derive(struct gpreempt_process *process);
-void gpreempt_group_use(struct gpreempt_node *gn);
 bool gpreempt_group_moved(struct gpreempt_node *gn);
-void gpreempt_group_free_node(struct gpreempt_node *gn);
-void gpreempt_group_exit(void);
+
+extern const struct gpreempt_room gpreempt_room_group;
 
 #endif /* GPREEMPT_GROUP_H */

@@ -65,6 +65,7 @@
 #include <linux/srcu.h>
 
 #include "core/node.h"
+#include "core/rooms.h"
 #include "news.h"
 
 /**
@@ -268,25 +269,15 @@ void gpreempt_job_join(struct gpreempt_process *process)
 	job_join_locked(process, &as);
 }
 
-/**
- * gpreempt_job_leave() - a process has gone from a node
- * @process: the process, which is unlinked
- *
- * Context: gpreempt_lock held.
- */
-void gpreempt_job_leave(struct gpreempt_process *process)
+/* A process has gone from a node */
+static void job_leave(struct gpreempt_process *process)
 {
 	lockdep_assert_held(&gpreempt_lock);
 	process->job.gone = job_leave_locked(process);
 }
 
-/**
- * gpreempt_job_free_process() - free what gpreempt_job_leave() has left
- * @process: the process; no reader of its node's srcu is left
- *
- * Context: may sleep.
- */
-void gpreempt_job_free_process(struct gpreempt_process *process)
+/* Free what job_leave() has left */
+static void job_free_process(struct gpreempt_process *process)
 {
 	job_free_place(process->job.gone);
 }
@@ -377,13 +368,8 @@ u64 gpreempt_job_privileged_id(const struct gpreempt_process *process)
 	return place && place->job->as.privileged ? place->job->as.id : 0;
 }
 
-/**
- * gpreempt_job_derive() - let the policy know the job of a process
- * @process: the process
- *
- * Context: the monitor, in the read section of its pass.
- */
-void gpreempt_job_derive(struct gpreempt_process *process)
+/* Let the policy know the job of a process */
+static void job_derive(struct gpreempt_process *process)
 {
 	/* Pairs with the release where it is published. */
 	struct gpreempt_job_place *place = smp_load_acquire(&process->job.place);
@@ -391,17 +377,8 @@ void gpreempt_job_derive(struct gpreempt_process *process)
 	process->policy.job = place ? &place->policy : NULL;
 }
 
-/**
- * gpreempt_job_hear() - take in what other nodes say of the jobs of a node
- * @gn: the node
- * @now_ns: time of the pass
- *
- * Context: the monitor, in the read section of its pass. No lock, and nothing is written that
- * others read.
- *
- * Return: true if they say something new
- */
-bool gpreempt_job_hear(struct gpreempt_node *gn, u64 now_ns)
+/* Take in what other nodes say of the jobs of a node */
+static u8 job_hear(struct gpreempt_node *gn, u64 now_ns)
 {
 	struct gpreempt_job_place *place;
 	bool news = false;
@@ -418,17 +395,11 @@ bool gpreempt_job_hear(struct gpreempt_node *gn, u64 now_ns)
 		place->policy.next = gn->policy.jobs;
 		gn->policy.jobs = &place->policy;
 	}
-	return news;
+	return news ? GPREEMPT_HEARD_NEWS : 0;
 }
 
-/**
- * gpreempt_job_tell() - tell the other nodes what a decision means for the jobs of a node
- * @gn: the node
- * @now_ns: time of the pass
- *
- * Context: the monitor, in the read section of its pass, before the decision is carried out.
- */
-void gpreempt_job_tell(struct gpreempt_node *gn, u64 now_ns)
+/* Tell the other nodes what a decision means for the jobs of a node */
+static void job_tell(struct gpreempt_node *gn, u64 now_ns)
 {
 	struct gpreempt_job_place *place;
 	enum gpreempt_news_change change;
@@ -442,14 +413,8 @@ void gpreempt_job_tell(struct gpreempt_node *gn, u64 now_ns)
 	}
 }
 
-/**
- * gpreempt_job_end() - the node decides nothing any more, for now: it fails, is paused or switched
- * off
- * @gn: the node
- *
- * Context: pass_lock held, which keeps others from telling. Does not sleep.
- */
-void gpreempt_job_end(struct gpreempt_node *gn)
+/* The node decides nothing any more, for now: it fails, is paused or switched */
+static void job_end(struct gpreempt_node *gn)
 {
 	struct gpreempt_job_place *place;
 	u32 slot = gn->job.slot;
@@ -495,3 +460,17 @@ void gpreempt_job_free_node(struct gpreempt_node *gn)
 	if (gn->job.slot < GPREEMPT_NEWS_NODES)
 		slots &= ~BIT_ULL(gn->job.slot);
 }
+
+const struct gpreempt_room gpreempt_room_job = {
+	.start_node = gpreempt_job_init_node,
+	.stop_node = gpreempt_job_free_node,
+	.process_added = gpreempt_job_join,
+	.process_gone = job_leave,
+	.process_freed = job_free_process,
+	.hear = job_hear,
+	.derive = job_derive,
+	.refresh = job_derive,
+	.decided = job_tell,
+	.ended = job_end,
+	.tend = gpreempt_job_update_node,
+};

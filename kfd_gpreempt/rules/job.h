@@ -33,16 +33,12 @@ struct gpreempt_process_job {
 };
 
 void gpreempt_job_join(struct gpreempt_process *process);
-void gpreempt_job_leave(struct gpreempt_process *process);
-void gpreempt_job_free_process(struct gpreempt_process *process);
 void gpreempt_job_update_node(struct gpreempt_node *gn);
 void gpreempt_job_update_all(void);
 u64 gpreempt_job_privileged_id(const struct gpreempt_process *process);
-void gpreempt_job_derive(struct gpreempt_process *process);
-bool gpreempt_job_hear(struct gpreempt_node *gn, u64 now_ns);
-void gpreempt_job_tell(struct gpreempt_node *gn, u64 now_ns);
-void gpreempt_job_end(struct gpreempt_node *gn);
 void gpreempt_job_init_node(struct gpreempt_node *gn);
 void gpreempt_job_free_node(struct gpreempt_node *gn);
+
+extern const struct gpreempt_room gpreempt_room_job;
 
 #endif /* GPREEMPT_JOB_H */

@@ -52,6 +52,7 @@
 #include <linux/workqueue.h>
 
 #include "core/node.h"
+#include "core/rooms.h"
 #include "compat/compat.h"
 
 /*
@@ -648,16 +649,12 @@ bool kfd_gpreempt_maps_doorbells(struct kfd_process_device *pdd, struct vm_area_
 	return true;
 }
 
-/**
- * gpreempt_doorbell_add() - a process has its first registered queue on a node
- * @process: its side on the node
- *
- * Context: gpreempt_lock held.
- */
-void gpreempt_doorbell_add(struct gpreempt_process *process)
+/* A process has its first registered queue on a node */
+static void doorbell_add(struct gpreempt_process *process)
 {
 	struct gpreempt_doorbells *d = READ_ONCE(process->p->gpreempt);
 
+	INIT_LIST_HEAD(&process->doorbell.queues);
 	process->doorbell.doorbells = d;
 	if (!d)
 		return;
@@ -666,13 +663,8 @@ void gpreempt_doorbell_add(struct gpreempt_process *process)
 	spin_unlock(&d->lock);
 }
 
-/**
- * gpreempt_doorbell_del() - a process has lost its last registered queue on a node
- * @process: its side on the node
- *
- * Context: gpreempt_lock held.
- */
-void gpreempt_doorbell_del(struct gpreempt_process *process)
+/* A process has lost its last registered queue on a node */
+static void doorbell_del(struct gpreempt_process *process)
 {
 	struct gpreempt_doorbells *d = process->doorbell.doorbells;
 
@@ -683,13 +675,8 @@ void gpreempt_doorbell_del(struct gpreempt_process *process)
 	spin_unlock(&d->lock);
 }
 
-/**
- * gpreempt_doorbell_add_queue() - add a queue to its process's side on its node
- * @gq: the queue
- *
- * Context: gpreempt_lock held.
- */
-void gpreempt_doorbell_add_queue(struct gpreempt_queue *gq)
+/* Add a queue to its process's side on its node */
+static void doorbell_add_queue(struct gpreempt_queue *gq)
 {
 	struct gpreempt_doorbells *d = gq->process->doorbell.doorbells;
 
@@ -700,13 +687,8 @@ void gpreempt_doorbell_add_queue(struct gpreempt_queue *gq)
 		spin_unlock(&d->lock);
 }
 
-/**
- * gpreempt_doorbell_del_queue() - take a queue off again
- * @gq: the queue; when this returns, its pointers are read no more for the sake of its doorbell
- *
- * Context: gpreempt_lock held.
- */
-void gpreempt_doorbell_del_queue(struct gpreempt_queue *gq)
+/* Take a queue off again */
+static void doorbell_del_queue(struct gpreempt_queue *gq)
 {
 	struct gpreempt_doorbells *d = gq->process->doorbell.doorbells;
 
@@ -1124,38 +1106,35 @@ u64 gpreempt_doorbell_wait(struct gpreempt_node *gn, const struct gpreempt_decis
 	return arming.all ? U64_MAX : min(backstop_ns, arming.next_ns);
 }
 
-/**
- * gpreempt_doorbell_init_node() - a node has come up
- * @gn: the node; nothing of its doorbells is mapped
- *
- * Context: probe; may sleep.
- */
-void gpreempt_doorbell_init_node(struct gpreempt_node *gn)
+/* A node has come up */
+static void doorbell_init_node(struct gpreempt_node *gn)
 {
 	spin_lock(&doorbell_lock);
 	list_add_tail(&gn->doorbell.peer, &doorbell_nodes);
 	spin_unlock(&doorbell_lock);
 }
 
-/**
- * gpreempt_doorbell_fini_node() - a node is gone; programs may still have its doorbells
- * @gn: the node
- *
- * Context: removal; may sleep.
- */
-void gpreempt_doorbell_fini_node(struct gpreempt_node *gn)
+/* A node is gone; programs may still have its doorbells */
+static void doorbell_fini_node(struct gpreempt_node *gn)
 {
 	spin_lock(&doorbell_lock);
 	list_del(&gn->doorbell.peer);
 	spin_unlock(&doorbell_lock);
 }
 
-/**
- * gpreempt_doorbell_init() - be ready to withdraw doorbells
- *
- * Context: module init. Without memory no process is armed, and all are sampled.
- */
-void gpreempt_doorbell_init(void)
+/* Withdraw no more */
+static void doorbell_exit(void)
+{
+	if (withdrawals)
+		destroy_workqueue(withdrawals);
+	withdrawals = NULL;
+	if (stragglers)
+		destroy_workqueue(stragglers);
+	stragglers = NULL;
+}
+
+/* Be ready to withdraw doorbells */
+static void doorbell_init(void)
 {
 	if (!gpreempt_compat_unmaps()) {
 		pr_warn("gpreempt: this kernel is too old for gpreempt_wakeup=doorbell, which will be as poll\n");
@@ -1165,22 +1144,17 @@ void gpreempt_doorbell_init(void)
 	stragglers = alloc_workqueue("kfd_gpreempt_late", WQ_UNBOUND, 0);
 	if (withdrawals && stragglers)
 		return;
-	gpreempt_doorbell_exit();
+	doorbell_exit();
 	pr_warn("gpreempt: no memory: gpreempt_wakeup=doorbell will be as poll\n");
 }
 
-/**
- * gpreempt_doorbell_exit() - withdraw no more
- *
- * Context: module exit. No file of /dev/kfd is open, so there is nothing to withdraw and nothing to
- * wait for.
- */
-void gpreempt_doorbell_exit(void)
-{
-	if (withdrawals)
-		destroy_workqueue(withdrawals);
-	withdrawals = NULL;
-	if (stragglers)
-		destroy_workqueue(stragglers);
-	stragglers = NULL;
-}
+const struct gpreempt_room gpreempt_room_doorbell = {
+	.init = doorbell_init,
+	.exit = doorbell_exit,
+	.start_node = doorbell_init_node,
+	.stop_node = doorbell_fini_node,
+	.process_added = doorbell_add,
+	.process_gone = doorbell_del,
+	.queue_added = doorbell_add_queue,
+	.queue_gone = doorbell_del_queue,
+};

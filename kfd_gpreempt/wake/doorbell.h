@@ -58,18 +58,12 @@ struct gpreempt_process_doorbell {
 	bool fallback_counted;
 };
 
-void gpreempt_doorbell_init_node(struct gpreempt_node *gn);
-void gpreempt_doorbell_fini_node(struct gpreempt_node *gn);
-void gpreempt_doorbell_add(struct gpreempt_process *process);
-void gpreempt_doorbell_del(struct gpreempt_process *process);
-void gpreempt_doorbell_add_queue(struct gpreempt_queue *gq);
-void gpreempt_doorbell_del_queue(struct gpreempt_queue *gq);
 void gpreempt_doorbell_wait_readers(const struct gpreempt_queue *gq);
 bool gpreempt_doorbell_tells(const struct gpreempt_process *process);
 const char *gpreempt_doorbell_state(const struct gpreempt_process *process);
 u64 gpreempt_doorbell_wait(struct gpreempt_node *gn, const struct gpreempt_decision *decision,
 			   bool *waits);
-void gpreempt_doorbell_init(void);
-void gpreempt_doorbell_exit(void);
+
+extern const struct gpreempt_room gpreempt_room_doorbell;
 
 #endif /* GPREEMPT_DOORBELL_H */

@@ -116,11 +116,10 @@ def circles(tree):
 
 # Rooms of other folders that core/ still names, and its files that do. This list only shrinks.
 OPEN = {
-    "account": "backend monitor pass policy queue", "backend_mqd": "backend", "backend_named": "backend", "chardev": "main",
-    "crowd": "monitor node", "debugfs": "main", "doorbell": "main monitor node queue view", "dump": "monitor",
-    "event": "priority stats", "group": "main monitor node queue", "hold": "node params queue", "hqd": "backend",
-    "job": "main monitor node queue", "pace": "node", "queue_sysfs": "queue", "share": "policy",
-    "stamps": "backend monitor node", "stopped": "monitor priority", "usage": "main node queue sysfs",
+    "account": "backend monitor pass policy queue", "backend_mqd": "backend", "backend_named": "backend",
+    "crowd": "monitor node", "doorbell": "monitor node view", "dump": "monitor", "event": "priority stats",
+    "group": "node", "hold": "node params", "hqd": "backend", "job": "node", "pace": "node", "share": "policy",
+    "stamps": "backend monitor node", "stopped": "monitor priority", "usage": "node sysfs",
 }
 
 

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rooms.h - what layers above core/ are told, and what they are asked
+ *
+ * core/ calls them by a table alone: a layer that is not built is a row less. Nothing is called for
+ * each queue of a pass.
+ */
+#ifndef GPREEMPT_ROOMS_H
+#define GPREEMPT_ROOMS_H
+
+#include <linux/types.h>
+
+struct gpreempt_node;
+struct gpreempt_process;
+struct gpreempt_queue;
+
+/* What a room has heard: all queues are to be sampled; and all is to be derived anew as well. */
+#define GPREEMPT_HEARD_NEWS	1
+#define GPREEMPT_HEARD_CHANGE	3
+
+/**
+ * struct gpreempt_room - a layer
+ * @init: the module comes; no device is there yet. May sleep
+ * @exit: undo @init, in the opposite order; no file of /dev/kfd is open
+ * @init_node: a node is new, and nothing else knows it. May sleep
+ * @free_node: undo @init_node; no queue is registered on the node
+ * @start_node: a node is about to be found by others; gpreempt_lifecycle held, may sleep
+ * @stop_node: undo @start_node; the node is switched off, and is found by none
+ * @init_queue: a queue is about to be registered; p->mutex held, may sleep
+ * @process_added: a process has come to a node; gpreempt_lock held, may sleep
+ * @process_gone: its last queue is gone; gpreempt_lock held
+ * @process_freed: no pass looks at it any more; may sleep
+ * @queue_added: a queue is registered; gpreempt_lock held
+ * @queue_gone: a queue can no longer be found, but a pass may still look at it; gpreempt_lock held
+ * @queue_closed: no pass looks at it any more, @last: it was the last one of its process;
+ *	gpreempt_lock held
+ * @make_room: before each pass: the place for memory; no lock held, may sleep
+ * @waits: is there no memory for what a pass needs? Asked in each pass
+ * @hear: a pass begins: GPREEMPT_HEARD_*, or 0. Its read section held
+ * @derive: something has changed: derive what the policy knows of a process, once per pass; the
+ *	same
+ * @refresh: the same if nothing has: only what is kept of another object, which may be about to go
+ * @sampled: all queues are sampled; the same
+ * @decided: it is decided; the same
+ * @ended: everything is about to be resumed for good, or for a reset; pass_lock held
+ * @moved: has something changed of which no call tells? Asked once a second; gpreempt_lock held
+ * @tend: once a second; no lock held, may sleep
+ *
+ * NULL: the layer need not know.
+ */
+struct gpreempt_room {
+	void (*init)(void);
+	void (*exit)(void);
+	void (*init_node)(struct gpreempt_node *gn);
+	void (*free_node)(struct gpreempt_node *gn);
+	void (*start_node)(struct gpreempt_node *gn);
+	void (*stop_node)(struct gpreempt_node *gn);
+	void (*init_queue)(struct gpreempt_queue *gq);
+	void (*process_added)(struct gpreempt_process *process);
+	void (*process_gone)(struct gpreempt_process *process);
+	void (*process_freed)(struct gpreempt_process *process);
+	void (*queue_added)(struct gpreempt_queue *gq);
+	void (*queue_gone)(struct gpreempt_queue *gq);
+	void (*queue_closed)(struct gpreempt_queue *gq, bool last);
+	void (*make_room)(struct gpreempt_node *gn);
+	bool (*waits)(const struct gpreempt_node *gn);
+	u8 (*hear)(struct gpreempt_node *gn, u64 now_ns);
+	void (*derive)(struct gpreempt_process *process);
+	void (*refresh)(struct gpreempt_process *process);
+	void (*sampled)(struct gpreempt_node *gn);
+	void (*decided)(struct gpreempt_node *gn, u64 now_ns);
+	void (*ended)(struct gpreempt_node *gn);
+	bool (*moved)(struct gpreempt_node *gn);
+	void (*tend)(struct gpreempt_node *gn);
+};
+
+/* Ends with NULL. A room may rely on those before it. */
+extern const struct gpreempt_room *const gpreempt_rooms[];
+
+/* Calls @what of each room that has it. */
+#define gpreempt_rooms_tell(what, ...)							\
+	do {										\
+		const struct gpreempt_room *const *room;				\
+											\
+		for (room = gpreempt_rooms; *room; room++)				\
+			if ((*room)->what)						\
+				(*room)->what(__VA_ARGS__);				\
+	} while (0)
+
+/* The answers of all rooms, by or. */
+#define gpreempt_rooms_ask(what, ...)							\
+	({										\
+		const struct gpreempt_room *const *room;				\
+		u8 answer = 0;								\
+											\
+		for (room = gpreempt_rooms; *room; room++)				\
+			if ((*room)->what)						\
+				answer |= (*room)->what(__VA_ARGS__);			\
+		answer;									\
+	})
+
+#endif /* GPREEMPT_ROOMS_H */

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+/* rooms.c - the layers that are built, in the order in which they are told */
+#include "core/rooms.h"
+#include "account/usage.h"
+#include "control/chardev.h"
+#include "control/debugfs.h"
+#include "control/hold.h"
+#include "control/queue_sysfs.h"
+#include "rules/group.h"
+#include "rules/job.h"
+#include "wake/doorbell.h"
+
+const struct gpreempt_room *const gpreempt_rooms[] = {
+	&gpreempt_room_doorbell,
+	&gpreempt_room_usage,
+	&gpreempt_room_group,
+	&gpreempt_room_job,
+	&gpreempt_room_hold,
+	&gpreempt_room_queue_sysfs,
+	&gpreempt_room_debugfs,
+	&gpreempt_room_chardev,
+	NULL
+};
