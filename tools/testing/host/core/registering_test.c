@@ -209,8 +209,8 @@ TEST(a_node_without_memory, "a node for which there is no memory is not there")
 {
 	int n;
 
-	/* The first one is for all nodes: doorbells cannot be withdrawn. */
-	for (n = 2; n < 4; n++) {
+	/* The first ones are for all nodes: of doorbells, and of settings. */
+	for (n = 3; n < 5; n++) {
 		shim_fail_alloc = n;
 		world_make(true, 1, 1);
 		CHECK(!node_of(0));

@@ -22,7 +22,7 @@
 /* The same while the scheduler is off */
 #define OFF_QUEUE_BUDGET	45
 /* A queue whose MQDs the driver has changed */
-#define MQD_BUDGET		60
+#define MQD_BUDGET		80
 
 static struct sim_queue *queues[NR_SLOTS];
 
