@@ -2,7 +2,7 @@
 /*
  * policy.c - who is more urgent runs, with the rules that make it safe
  *
- * What a rank means is the business of a policy in policies.c. Each pass looks at each queue, most
+ * What a rank means is the business of a policy (hpf.c). Each pass looks at each queue, most
  * of which are idle or preempted with nothing new: for those it has to be cheap. What is inline is
  * inline for that.
  *

@@ -22,7 +22,7 @@
  *    until its pointers move
  *
  * policy.c has the rules that hold for every policy. Which of two queues is the more urgent one is
- * the business of a struct gpreempt_policy_ops; those that exist are in policies.c.
+ * the business of a struct gpreempt_policy_ops; policies.c lists those that exist.
  */
 #ifndef GPREEMPT_POLICY_H
 #define GPREEMPT_POLICY_H
@@ -842,7 +842,10 @@ struct gpreempt_policy_ops {
 	u64 (*next_ns)(const struct gpreempt_policy_node *pn, u64 now_ns);
 };
 
-/* All policies; NULL ends the list, the first is the default. */
+/* All policies; NULL ends the list, the first is the default. Each is in a file of its name. */
+extern const struct gpreempt_policy_ops gpreempt_policy_hpf;
+extern const struct gpreempt_policy_ops gpreempt_policy_wfq;
+extern const struct gpreempt_policy_ops gpreempt_policy_edf;
 extern const struct gpreempt_policy_ops *const gpreempt_policies[];
 
 /**

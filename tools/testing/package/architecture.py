@@ -24,7 +24,6 @@ PREFIXES = {
     "backend_hws": ["hws_"],
     "backend_named": ["named_"],
     "backend_mqd": ["mqd_"],
-    "policies": ["policies_", "hpf_", "wfq_", "edf_"],
 }
 # Its functions are made by macros of the kernel.
 NO_FUNCTIONS = {"trace.h"}

@@ -1,48 +1,24 @@
 // SPDX-License-Identifier: MIT
 /*
- * policies.c - which queue is the more urgent one: strict priority, weighted shares, deadlines
+ * wfq.c - weighted fair queueing of device time
  *
  * Pure code: see policy.h for what may be used here.
  */
-#include "policy.h"
-
-/* ---- hpf: highest priority first ---- */
-
-static void hpf_rank(struct gpreempt_policy_node *pn, u64 now_ns)
-{
-	u32 i;
-
-	for (i = 0; i < pn->nr; i++) {
-		struct gpreempt_policy_queue *q = pn->queues[i];
-
-		q->rank = q->set.priority;
-		q->own_rank = q->set.own_priority;
-		q->orders = q->set.explicit_priority;
-		q->standing = q->set.priority;
-	}
-}
-
-static const struct gpreempt_policy_ops hpf = {
-	.name = "hpf",
-	.ages = true,
-	.rank = hpf_rank,
-};
-
-/* ---- wfq: weighted fair queueing of device time ---- */
+#include "core/policy.h"
 
 /* Differences of virtual time that count; more is as good as for ever, and fits into a rank. */
 #define WFQ_FAR_NS		(1LL << 50)
 /* Ranks between two virtual times, for shares that have had the same. */
 #define WFQ_PLACES		1024
 
-static struct gpreempt_policy_share *policies_share_of(const struct gpreempt_policy_queue *q)
+static struct gpreempt_policy_share *wfq_share_of(const struct gpreempt_policy_queue *q)
 {
 	if (q->set.weight)
 		return (struct gpreempt_policy_share *)&q->share;
 	return q->process->job ? &q->process->job->share : &q->process->share;
 }
 
-static struct gpreempt_policy_share *policies_tenant_share(const struct gpreempt_policy_node *pn,
+static struct gpreempt_policy_share *wfq_tenant_share(const struct gpreempt_policy_node *pn,
 							   const struct gpreempt_policy_queue *q)
 {
 	return &gpreempt_policy_tenant_of(pn, q)->share;
@@ -52,7 +28,7 @@ static struct gpreempt_policy_share *policies_tenant_share(const struct gpreempt
  * Three steps of priority double the weight: about what three steps of nice(2) do to a share of the
  * CPU.
  */
-static u32 policies_weight_of_priority(s32 priority)
+static u32 wfq_weight_of_priority(s32 priority)
 {
 	static const u32 steps[] = { GPREEMPT_WEIGHT_NORMAL, GPREEMPT_WEIGHT_NORMAL * 126 / 100,
 				     GPREEMPT_WEIGHT_NORMAL * 159 / 100 };
@@ -65,7 +41,7 @@ static u32 policies_weight_of_priority(s32 priority)
 	return (steps[above % 3] << (above / 3)) >> 6;
 }
 
-static u64 policies_virtual_ns(u64 ns, const struct gpreempt_policy_share *s)
+static u64 wfq_virtual_ns(u64 ns, const struct gpreempt_policy_share *s)
 {
 	return ns * GPREEMPT_WEIGHT_NORMAL / s->weight;
 }
@@ -85,7 +61,7 @@ static void wfq_list(struct gpreempt_policy_node *pn)
 
 	for (i = 0; i < pn->nr; i++) {
 		struct gpreempt_policy_tenant *t = gpreempt_policy_tenant_of(pn, pn->queues[i]);
-		struct gpreempt_policy_share *s = policies_share_of(pn->queues[i]);
+		struct gpreempt_policy_share *s = wfq_share_of(pn->queues[i]);
 
 		s->listed = false;
 		s->weight = 0;
@@ -96,14 +72,14 @@ static void wfq_list(struct gpreempt_policy_node *pn)
 	}
 	for (i = 0; i < pn->nr; i++) {
 		const struct gpreempt_policy_queue *q = pn->queues[i];
-		struct gpreempt_policy_share *s = policies_share_of(q);
+		struct gpreempt_policy_share *s = wfq_share_of(q);
 
 		weight = q->set.weight ? q->set.weight : q->process->weight;
 		if (!weight)
-			weight = policies_weight_of_priority(q->set.priority);
+			weight = wfq_weight_of_priority(q->set.priority);
 		wfq_weigh(s, weight);
 		if (q->pass.demand[1] || s->wanted)
-			wfq_weigh(policies_tenant_share(pn, q), weight);
+			wfq_weigh(wfq_tenant_share(pn, q), weight);
 	}
 }
 
@@ -115,7 +91,7 @@ static void wfq_charge(struct gpreempt_policy_share *s, u64 passed_ns, u32 index
 	s->listed = true;
 	s->index = index % WFQ_PLACES;
 	if (s->ran)
-		s->vtime_ns += policies_virtual_ns(passed_ns, s);
+		s->vtime_ns += wfq_virtual_ns(passed_ns, s);
 	if (s->wanted && s->vtime_ns < *least_ns)
 		*least_ns = s->vtime_ns;
 }
@@ -139,7 +115,7 @@ static void wfq_account(struct gpreempt_policy_node *pn, u64 now_ns)
 		struct gpreempt_policy_tenant *t = gpreempt_policy_tenant_of(pn, pn->queues[i]);
 
 		wfq_charge(&t->share, passed_ns, i, &least_ns);
-		wfq_charge(policies_share_of(pn->queues[i]), passed_ns, i, &t->least_ns);
+		wfq_charge(wfq_share_of(pn->queues[i]), passed_ns, i, &t->least_ns);
 	}
 	for (i = 0; i < pn->nr; i++) {
 		struct gpreempt_policy_tenant *t = gpreempt_policy_tenant_of(pn, pn->queues[i]);
@@ -162,7 +138,7 @@ static s64 wfq_rank_of(u64 line_ns, u64 slice_ns, const struct gpreempt_policy_s
 	if (ahead_ns < 0)
 		ahead_ns = 0;
 	if (s->turn)
-		ahead_ns -= (s64)policies_virtual_ns(slice_ns, s);
+		ahead_ns -= (s64)wfq_virtual_ns(slice_ns, s);
 	if (ahead_ns > WFQ_FAR_NS)
 		ahead_ns = WFQ_FAR_NS;
 	if (ahead_ns < -WFQ_FAR_NS)
@@ -174,7 +150,7 @@ static s64 wfq_rank_of(u64 line_ns, u64 slice_ns, const struct gpreempt_policy_s
 static void wfq_find_first(struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q)
 {
 	struct gpreempt_policy_tenant *t = gpreempt_policy_tenant_of(pn, q);
-	const struct gpreempt_policy_share *s = policies_share_of(q);
+	const struct gpreempt_policy_share *s = wfq_share_of(q);
 	u64 slice_ns = pn->params.slice_ns;
 
 	if (q->pass.demand[1] && !q->pass.spins &&
@@ -195,7 +171,7 @@ static void wfq_rank(struct gpreempt_policy_node *pn, u64 now_ns)
 	for (i = 0; i < pn->nr; i++) {
 		struct gpreempt_policy_queue *q = pn->queues[i];
 		const struct gpreempt_policy_tenant *t = gpreempt_policy_tenant_of(pn, q);
-		const struct gpreempt_policy_share *s = policies_share_of(q);
+		const struct gpreempt_policy_share *s = wfq_share_of(q);
 
 		q->rank = t->first && t->first != s ?
 				  -((WFQ_FAR_NS + 1) * WFQ_PLACES + s->index) :
@@ -229,8 +205,8 @@ static void wfq_decided(struct gpreempt_policy_node *pn, u64 now_ns)
 	u32 i;
 
 	for (i = 0; i < pn->nr; i++) {
-		wfq_forget(policies_share_of(pn->queues[i]), keep_turn);
-		wfq_forget(policies_tenant_share(pn, pn->queues[i]), keep_turn);
+		wfq_forget(wfq_share_of(pn->queues[i]), keep_turn);
+		wfq_forget(wfq_tenant_share(pn, pn->queues[i]), keep_turn);
 	}
 	for (i = 0; i < pn->nr; i++) {
 		const struct gpreempt_policy_queue *q = pn->queues[i];
@@ -240,7 +216,7 @@ static void wfq_decided(struct gpreempt_policy_node *pn, u64 now_ns)
 
 		if (!q->pass.demand[1])
 			continue;
-		wfq_note(policies_share_of(q), t->vtime_ns, runs, turn);
+		wfq_note(wfq_share_of(q), t->vtime_ns, runs, turn);
 		wfq_note(&t->share, pn->vtime_ns, runs, turn);
 	}
 }
@@ -260,7 +236,7 @@ static u64 wfq_turn_ns(const struct gpreempt_policy_node *pn,
 	for (i = 0; i < pn->nr; i++) {
 		const struct gpreempt_policy_queue *q = pn->queues[i];
 		const struct gpreempt_policy_tenant *t = gpreempt_policy_tenant_of(pn, q);
-		const struct gpreempt_policy_share *s = in ? policies_share_of(q) : &t->share;
+		const struct gpreempt_policy_share *s = in ? wfq_share_of(q) : &t->share;
 
 		/* What waits for its job elsewhere comes last, whatever its rank. */
 		if ((in && t != in) || !s->wanted || q->pass.spins)
@@ -288,7 +264,7 @@ static u64 wfq_next_ns(const struct gpreempt_policy_node *pn, u64 now_ns)
 	return own_ns < next_ns ? own_ns : next_ns;
 }
 
-static const struct gpreempt_policy_ops wfq = {
+const struct gpreempt_policy_ops gpreempt_policy_wfq = {
 	.name = "wfq",
 	.rotates = true,
 	.credits = true,
@@ -296,99 +272,3 @@ static const struct gpreempt_policy_ops wfq = {
 	.decided = wfq_decided,
 	.next_ns = wfq_next_ns,
 };
-
-/* ---- edf: earliest deadline first ---- */
-
-static u64 policies_deadline_of(const struct gpreempt_policy_queue *q)
-{
-	return q->set.deadline_ns ? q->set.deadline_ns : q->process->deadline_ns;
-}
-
-/*
- * Queues with their process's deadline have its periods: the first one with work begins one. With
- * periods of their own one of many queues would always be due soon.
- */
-static u64 policies_in_period(const struct gpreempt_policy_queue *q, u64 due_ns, u64 now_ns)
-{
-	struct gpreempt_policy_process *p = q->process;
-
-	if (q->set.deadline_ns)
-		return due_ns;
-	if (p->due_ns <= now_ns)
-		p->due_ns = due_ns;
-	return p->due_ns;
-}
-
-/*
- * A deadline counts from the first work after the last one has passed, so that it is a period as
- * well. Work starts with packets, so what is only assumed of waves is none. Work that is not done
- * in time is due again a period later: one that is always late must not keep the device for ever.
- */
-static u64 policies_due(struct gpreempt_policy_queue *q, u64 deadline_ns, u64 now_ns)
-{
-	if (q->due_ns > now_ns)
-		return q->due_ns;
-	if (!q->pass.demand[0])
-		return now_ns + deadline_ns;
-	if (q->due_ns && q->had_demand) {
-		q->missed++;
-		q->due_ns += ((now_ns - q->due_ns) / deadline_ns + 1) * deadline_ns;
-	} else {
-		q->due_ns = now_ns + deadline_ns;
-	}
-	q->due_ns = policies_in_period(q, q->due_ns, now_ns);
-	return q->due_ns;
-}
-
-/* A job is due on all of its nodes when the first of its work is. */
-static u64 policies_due_of_job(struct gpreempt_policy_queue *q, u64 now_ns)
-{
-	const struct gpreempt_policy_job *job = q->process->job;
-	u64 deadline_ns = policies_deadline_of(q),
-	    due_ns = deadline_ns ? policies_due(q, deadline_ns, now_ns) : GPREEMPT_FOREVER_NS;
-
-	return job && job->due_elsewhere_ns && job->due_elsewhere_ns < due_ns ?
-		       job->due_elsewhere_ns :
-		       due_ns;
-}
-
-static void edf_rank(struct gpreempt_policy_node *pn, u64 now_ns)
-{
-	u32 i;
-
-	for (i = 0; i < pn->nr; i++) {
-		struct gpreempt_policy_queue *q = pn->queues[i];
-		const struct gpreempt_policy_job *job = q->process->job;
-		u64 due_ns = policies_due_of_job(q, now_ns);
-
-		q->rank = due_ns == GPREEMPT_FOREVER_NS ? -GPREEMPT_RANK_RELIEF : -(s64)due_ns;
-		q->own_rank = q->rank;
-		q->orders = q->set.deadline_ns;
-		q->standing = policies_deadline_of(q) || (job && job->dated_elsewhere);
-	}
-}
-
-/* When the first deadline passes. */
-static u64 edf_next_ns(const struct gpreempt_policy_node *pn, u64 now_ns)
-{
-	u64 next_ns = GPREEMPT_FOREVER_NS;
-	u32 i;
-
-	for (i = 0; i < pn->nr; i++) {
-		const struct gpreempt_policy_queue *q = pn->queues[i];
-
-		if (q->pass.demand[1] && q->due_ns > now_ns && q->due_ns - now_ns < next_ns)
-			next_ns = q->due_ns - now_ns;
-	}
-	return next_ns;
-}
-
-static const struct gpreempt_policy_ops edf = {
-	.name = "edf",
-	.rotates = true,
-	.dated = true,
-	.rank = edf_rank,
-	.next_ns = edf_next_ns,
-};
-
-const struct gpreempt_policy_ops *const gpreempt_policies[] = { &hpf, &wfq, &edf, NULL };

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+/*
+ * policies.c - the policies that are built; the first is the default
+ *
+ * Pure code: see policy.h for what may be used here.
+ */
+#include "core/policy.h"
+
+const struct gpreempt_policy_ops *const gpreempt_policies[] = {
+	&gpreempt_policy_hpf,
+	&gpreempt_policy_wfq,
+	&gpreempt_policy_edf,
+	NULL
+};
