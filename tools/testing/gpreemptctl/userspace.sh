@@ -1021,7 +1021,7 @@ scripts_are_clean()
 	linted tools/testing/gpreemptctl/*.sh tools/testing/deps.sh
 }
 
-plan 29
+plan 30
 must builds_without_warnings builds_without_warnings
 tap builds_into_one_folder_take_turns builds_into_one_folder_take_turns
 tap wrong_usage_is_told wrong_usage_is_told

@@ -325,12 +325,14 @@ def places_of(folder):
 def write(folder, out, sources, mutants):
     """A copy of the folder; returns which mutant each line of each file belongs to."""
     places = places_of(folder)
+    # What another run has left is neither a source nor what may be written to.
+    for where, _, names in os.walk(out):
+        for name in names:
+            if name.endswith((".c", ".h")) or os.path.islink(os.path.join(where, name)):
+                os.unlink(os.path.join(where, name))
     for name, place in places.items():
         link = os.path.join(out, place)
         os.makedirs(os.path.dirname(link), exist_ok=True)
-        # What another run with other files has left is neither a source nor what may be written to.
-        if os.path.lexists(link):
-            os.unlink(link)
         if name not in sources:
             os.symlink(os.path.join(folder, place), link)
     owners, numbers = {}, numbers_of_functions(sources)
