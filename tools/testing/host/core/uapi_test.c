@@ -1579,6 +1579,9 @@ TEST(a_hold_of_a_process_is_one_runlist, "a hold of a process is one runlist on 
 			sq->kernel_ns = MS;
 			submit(sq, 200);
 		}
+		/* The driver builds no runlist for a device without queues. */
+		for (n = 0; n < nr_nodes; n++)
+			add_queue_to(add_process(10), n, NORMAL);
 		run(20 * MS);
 		open_own_file();
 		shim_wakes_at_once = true;
@@ -1743,10 +1746,17 @@ TEST(a_resume_waits_for_no_other, "a resume does not wait for what another holds
 	CHECK(preempted(low) && preempted(second) && !low->q.gpreempt->hold.any);
 	CHECK_AFTER(100 * MS, !preempted(low));
 
-	evict_queue(second, true);
+	/* One queue, then all of the process. */
+	suspend_queue(second, true);
 	CHECK_EQ(nr_of(GPREEMPT_IOC_PREEMPT, HOLD(.target = process_target(low), .timeout_ms = 100)), 2);
 	CHECK_EQ(give_low_back(), 0);
 	CHECK_EQ(resume_low.nr_off, 1);
+	suspend_queue(second, false);
+
+	evict_queue(second, true);
+	CHECK_EQ(nr_of(GPREEMPT_IOC_PREEMPT, HOLD(.target = process_target(low), .timeout_ms = 100)), 2);
+	CHECK_EQ(give_low_back(), 0);
+	CHECK_EQ(resume_low.nr_off, 2);
 	evict_queue(second, false);
 }
 
