@@ -417,7 +417,7 @@ static int place(int caller_cpu, int scheduler_cpu)
 /*
  * On 7.3 time passes there in which no CPU executes anything: one arms its timer, and QEMU's -icount gives the turn to the other, which is idle.
  */
-#define MOST_ADDED_NS	((kfd_kernel_since(7, 0) ? 120 : 30) * US)
+#define MOST_ADDED_NS	((kfd_kernel_since(7, 0) ? 120 : 40) * US)
 #define SETTLE_NS	(300 * US)
 
 /**
