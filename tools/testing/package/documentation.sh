@@ -257,7 +257,7 @@ licences()
 
 	cd "$TOP"
 	# Formats without comments, patches, samples, and pages of the front.
-	git ls-files 2>/dev/null | grep -vE '\.(md|json|json\.in|table|scd|patch|pc\.in)$|/corpus/|^debian/|^LICENSES/|^\.|^Documentation/ABI/|\.conf$|\.(allow|config|kconfig)$' >"$scratch/files"
+	git ls-files 2>/dev/null | grep -vE '\.(md|json|json\.in|table|scd|patch|pc\.in)$|^debian/|^LICENSES/|^\.|^Documentation/ABI/|\.conf$|\.(allow|config|kconfig)$' >"$scratch/files"
 	[ -s "$scratch/files" ] || skip "no git"
 	while read -r f; do
 		[ ! -f "$f" ] || head -n 4 "$f" | grep -q 'SPDX-License-Identifier' || echo "$f"
