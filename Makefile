@@ -23,7 +23,7 @@ help:
 	@echo "  make demo  KERNELS=hip             the same with HIP programs, whose code the virtual GPU executes"
 	@echo "  make demo  KERNELS=llm             the same with Debian's llama.cpp beside its rocBLAS, of today: some gigabytes"
 	@echo "  make demo  KERNEL=7.3              the same on another kernel: tools/testing/vm/kernels"
-	@echo "  make bench [OUT=dir] [DOCUMENT=1]  schedulers compared on published workloads; tables, bench.json, plots; figures of performance.rst"
+	@echo "  make bench [OUT=dir] [DOCUMENT=1]  schedulers compared on published workloads; tables.txt, bench.json, plots; goals of performance.rst"
 	@echo "  make check [OUT=dir] [SUITE='..']  all tests, or the named suites; check.json"
 	@echo "  make check GPU=gfx942x2            those that need a GPU, on another: gfx942[xN], mi308x, verbatim, gfx942x2,verbatim"
 	@echo "  make check GPUS=2                  the same in machines with so many GPUs, 1 to 8; GPU= goes with it"

@@ -3,12 +3,12 @@
 """bench.py - the bench: published workloads under every scheduler there is for them, on the virtual GPU, in virtual time
 
 Builds what is missing, boots VMs whose clock counts instructions (one for each half of the scenarios, so that both CPUs of the host work;
-all competitors of a scenario are in one), prints tables, writes bench.json, two plots and the whole of what the guests said.
+all competitors of a scenario are in one), prints tables, writes them to tables.txt, bench.json, two plots and the whole of what the guests said.
 
     tools/testing/bench/bench.py [--out DIR] [--jobs N] [--twice] [--document] [SCENARIO...]
     tools/testing/bench/bench.py --compare FIRST SECOND
 
---twice: a second time, and how far the two agree. --document: that, and writes the tables and plots of Documentation/performance.rst; needs all
+--twice: a second time, and how far the two agree. --document: that, and writes goals and plots of Documentation/performance.rst; needs all
 scenarios. --again FILE: no VM, the figures of FILE (raw.txt); a second FILE: those of the second time, of whatever
 was done twice. --compare: no VM, do two bench.json agree in what the text of performance.rst relies on? Exit status 1 if not.
 
@@ -206,10 +206,10 @@ def compare(paths):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", default=os.path.join(BUILD, "bench"), help="folder for bench.json, plots, logs")
+    parser.add_argument("--out", default=os.path.join(BUILD, "bench"), help="folder for tables.txt, bench.json, plots, logs")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="VMs at a time (default: number of CPUs)")
     parser.add_argument("--twice", action="store_true", help="measure twice, and say how far the two agree")
-    parser.add_argument("--document", action="store_true", help="the same, and write tables and plots of Documentation/performance.rst")
+    parser.add_argument("--document", action="store_true", help="the same, and write goals and plots of Documentation/performance.rst")
     parser.add_argument("--again", metavar="FILE", nargs="+", help="no VM: what guests said then")
     parser.add_argument("--compare", metavar="FILE", nargs=2, help="no VM: two bench.json")
     parser.add_argument("scenario", nargs="*", help="default: all of tools/testing/bench/scenarios that are not long")
@@ -286,10 +286,12 @@ def main():
         json.dump(bench, f, indent=1)
         f.write("\n")
     if opts.document:
-        tables = document.tables(bench)
         with open(os.path.join(TOP, "Documentation/performance-tables.txt"), "w") as f:
-            f.write(tables)
-    say(document.terminal(bench))
+            f.write(document.tables(bench))
+    tables = document.text(bench)
+    with open(os.path.join(out, "tables.txt"), "w") as f:
+        f.write(tables)
+    say(tables)
     for scenario, of in figures.items():
         for competitor, r in of.items():
             if not r["absent"] and (r["guest"]["late_us_max"] or 0) > LATE_US:
@@ -298,7 +300,7 @@ def main():
         say(f"  goal missed: {what}")
     say("  Virtual GPU, virtual time: this compares schedulers on one model. It says nothing about the speed of hardware.")
     say()
-    say(f"bench: {'every item was done exactly once' if good else 'SOMETHING WENT WRONG'}; {out}/bench.json ({time.monotonic() - begun:.0f} s)")
+    say(f"bench: {'every item was done exactly once' if good else 'SOMETHING WENT WRONG'}; {out}/tables.txt, bench.json ({time.monotonic() - begun:.0f} s)")
     return 0 if good else 1
 
 

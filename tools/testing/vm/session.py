@@ -4,9 +4,8 @@
 
     tools/testing/vm/session.py [FILE]
 
-Runs `vm shell --gpu mi210 --icount --out ...` in a terminal (tmux), gives the commands below one after the other, and writes them with
-what came of each to FILE (Documentation/virtual-gpu-session.txt, which virtual-gpu.rst shows). Fails if what a command must show does
-not appear.
+Runs `vm shell --gpu mi210 --icount --out ...` in a terminal (tmux), gives the commands below one after the other, prints them with
+what came of each, and writes that to FILE as well. Fails if what a command must show does not appear.
 
 Touches: FILE, $BUILD (through make) and a temporary folder.
 """
@@ -22,7 +21,6 @@ HERE = os.path.dirname(os.path.realpath(__file__))
 TOP = os.path.abspath(os.path.join(HERE, "../../.."))
 BUILD = os.path.abspath(os.environ.get("BUILD") or os.path.join(TOP, "build"))
 PROMPT = "~ #"
-HEADER = "# SPDX-License-Identifier: MIT\n# what tools/testing/vm/session.py saw on the screen\n\n"
 COLUMNS, ROWS = 132, 40
 TIMEOUT_S = 900         # of a command, on a host that has other things to do
 
@@ -129,7 +127,6 @@ def session(terminal):
 
 
 def main():
-    file = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else os.path.join(TOP, "Documentation/virtual-gpu-session.txt")
     build()
     with tempfile.TemporaryDirectory() as folder:
         out = os.path.join(folder, "results")
@@ -141,8 +138,9 @@ def main():
         brought = sorted(os.listdir(out)) if os.path.isdir(out) else []
         if brought != ["again", "programs"]:
             raise SystemExit(f"session: of /out came: {brought}")
-    with open(file, "w", encoding="utf-8") as f:
-        f.write(HEADER + "\n".join(line.rstrip() for line in text.split("\n")))
+    if sys.argv[1:]:
+        with open(sys.argv[1], "w", encoding="utf-8") as f:
+            f.write("\n".join(line.rstrip() for line in text.split("\n")))
 
 
 if __name__ == "__main__":
