@@ -171,7 +171,7 @@ hook_in_conditional()
 	sed -i '1i #ifdef CONFIG_HSA_AMD' "$scratch/mutant3/$AMD/amdkfd/kfd_device_queue_manager.c"
 	refused "$out" "$build" --kver "$KVER" --src "$scratch/mutant3" --build-dir "$scratch/b3" --prepare
 	has "$out" 'hook fence-wait: kfd_device_queue_manager.c: amdkfd_fence_wait_timeout() is in "#ifdef CONFIG_HSA_AMD"'
-	has "$out" "(and 3 more: "
+	has "$out" "(and 4 more: "
 }
 
 hook_twice()
