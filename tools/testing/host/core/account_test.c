@@ -253,7 +253,8 @@ BOTH(nothing_is_lost, "what a queue or a program used that ends in the middle of
 		shown_ns = sum_of(GPREEMPT_USAGE_NODE).busy_ns;
 	}
 	run(10 * MS);
-	check_sums();
+	/* Three times the spread over seeds of chance, for twenty seconds of work in sixty queues that end */
+	check_sums_within(30);
 }
 
 TEST(a_program_keeps_its_sum, "a program without queues keeps what it used until it ends, and its cgroup after that")
@@ -305,11 +306,11 @@ TEST(a_job_has_what_was_used_in_it, "a job is told what its processes used while
 	CHECK_EQ(sum_of(GPREEMPT_USAGE_NODE).busy_ns, before_ns + joined_ns);
 	CHECK_EQ(command(GPREEMPT_IOC_SET_JOB, &out), 0);
 	left_ns = sum_of(GPREEMPT_USAGE_JOB).busy_ns;
-	all_work_for(SEC);
+	all_work_for(3 * SEC);
 	CHECK_EQ(sum_of(GPREEMPT_USAGE_JOB).busy_ns, left_ns);
 	CHECK(sum_of(GPREEMPT_USAGE_NODE).busy_ns > before_ns + joined_ns + 100 * MS);
 	CHECK_EQ(command(GPREEMPT_IOC_SET_JOB, &in), 0);
-	all_work_for(SEC);
+	all_work_for(3 * SEC);
 	kill_process(process_of(low));
 	CHECK(sum_of(GPREEMPT_USAGE_JOB).busy_ns > left_ns + 100 * MS);
 }

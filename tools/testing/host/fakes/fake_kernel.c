@@ -4,6 +4,7 @@
  */
 #include <limits.h>
 #include <malloc.h>
+#include <stdlib.h>
 #include <time.h>
 
 #include "fake_kernel.h"
@@ -61,10 +62,19 @@ u64 ktime_get_ns(void)
 	return shim_free_running ? real_ns() : READ_ONCE(now_ns);
 }
 
+/* The same numbers each time, and others with RANDOM_SEED in the environment */
+static u64 random_state;
+
+static void __attribute__((constructor)) seed_random(void)
+{
+	const char *seed = getenv("RANDOM_SEED");
+
+	random_state = seed ? strtoull(seed, NULL, 0) << 32 : 0;
+}
+
 u32 get_random_u32(void)
 {
-	static u64 state;
-	u64 x = __atomic_add_fetch(&state, 0x9e3779b97f4a7c15ULL, __ATOMIC_RELAXED);
+	u64 x = __atomic_add_fetch(&random_state, 0x9e3779b97f4a7c15ULL, __ATOMIC_RELAXED);
 
 	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
 	return ((x ^ (x >> 27)) * 0x94d049bb133111ebULL) >> 32;
