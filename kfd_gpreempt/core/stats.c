@@ -302,18 +302,23 @@ void gpreempt_stats_preempting(const struct gpreempt_queue *gq)
 	trace_gpreempt_preempt_begin(gq);
 }
 
-/* It left the device then; 0: it is back, now. Readers have been told of all time up to now. */
-static void stats_note_time_off(struct gpreempt_queue *gq, u64 left_ns)
+/*
+ * It left the device then; 0: it is back, now. Readers have been told of all time up to now.
+ * Returns that time.
+ */
+static u64 stats_note_time_off(struct gpreempt_queue *gq, u64 left_ns)
 {
 	struct gpreempt_queue_account *account = &gq->account;
-	s64 ns = account->preempted_ns;
+	u64 at_ns;
 
 	preempt_disable();
 	write_seqcount_begin(&account->seq);
-	ns += left_ns ? -left_ns : ktime_get_ns();
-	WRITE_ONCE(account->preempted_ns, ns);
+	at_ns = left_ns ?: ktime_get_ns();
+	WRITE_ONCE(account->preempted_ns,
+		   account->preempted_ns + (s64)(left_ns ? -at_ns : at_ns));
 	write_seqcount_end(&account->seq);
 	preempt_enable();
+	return at_ns;
 }
 
 /**
@@ -344,10 +349,9 @@ void gpreempt_stats_preempted(struct gpreempt_queue *gq, u64 now_ns)
  */
 void gpreempt_stats_resumed(struct gpreempt_queue *gq, u64 now_ns)
 {
-	u64 preempted_ns = now_ns - gq->policy.preempted_at_ns;
+	u64 preempted_ns = stats_note_time_off(gq, 0) - gq->policy.preempted_at_ns;
 
 	atomic64_inc(&gq->gn->stats.resumes);
-	stats_note_time_off(gq, 0);
 	gq->gn->marks.resuming_ns = gq->gn->monitor.decided_ns;
 	stats_add_latency(gq->gn, GPREEMPT_LATENCY_HOLD, preempted_ns);
 	trace_gpreempt_resume(gq, preempted_ns, now_ns - gq->gn->monitor.decided_ns);

@@ -264,7 +264,7 @@ TEST_F_TIMEOUT(account, is_what_the_device_has_counted, 3600)
 	struct user ends = user(_metadata, "one that ends", LOW_NICE, NULL, n * ENDS_PER_SECOND, few, 3 * MS);
 	struct user dies = user(_metadata, "one that is killed", LOW_NICE, "", n * DIES_PER_SECOND, self->slots, 30 * MS);
 	struct gpreempt_target target = gpreempt_target_process(ends.a->pid, 0);
-	int64_t ended_ns = 0, died_ns = 0, device_ns;
+	int64_t ended_ns = 0, died_ns = 0, device_ns, sum_ns;
 	struct stat cgroup = { 0 };
 	unsigned int seed = 7;
 	uint64_t second_ns;
@@ -319,8 +319,10 @@ TEST_F_TIMEOUT(account, is_what_the_device_has_counted, 3600)
 	EXPECT_EQ(died_ns, BUSY_OF(.kind = GPREEMPT_USAGE_CGROUP, .cgroup = cgroup.st_ino));
 	device_ns = (kfd_vgpu_stat("busy_ns") - self->device_ns) / trains.a->client.num_xcc;
 	EXPECT_WITHIN("node", device_ns, BUSY_OF(.kind = GPREEMPT_USAGE_NODE), 1, 2.5);
-	EXPECT_EQ(BUSY_OF(.kind = GPREEMPT_USAGE_NODE),
-		  BUSY_OF(OF_PROCESS(trains)) + BUSY_OF(OF_PROCESS(batch)) + BUSY_OF(OF_PROCESS(serves)) + ended_ns + died_ns);
+	/* Each of those that are gone has taken back from the node what was counted too much: a few distances of looks, 50 ms each on average at most. */
+	sum_ns = BUSY_OF(OF_PROCESS(trains)) + BUSY_OF(OF_PROCESS(batch)) + BUSY_OF(OF_PROCESS(serves)) + ended_ns + died_ns;
+	EXPECT_LE(BUSY_OF(.kind = GPREEMPT_USAGE_NODE), sum_ns);
+	EXPECT_GE(BUSY_OF(.kind = GPREEMPT_USAGE_NODE) + 240 * MS, sum_ns);
 	/* What the node's files say */
 	EXPECT_EQ(busy_of(&self->last, (struct gpreempt_usage_info){ .kind = GPREEMPT_USAGE_NODE }), counter("usage/busy_ns"));
 	EXPECT_EQ(find(&self->last, &(struct gpreempt_usage_info){ .kind = GPREEMPT_USAGE_NODE })->used_ns, counter("usage/used_ns"));
@@ -368,7 +370,10 @@ TEST_F_TIMEOUT(account, survives_a_reset, 300)
 	/* One end, off by up to a look: 60 ms of 600 */
 	EXPECT_WITHIN(after.name, device_ns_of(&after), BUSY_OF(OF_PROCESS(after)), 10, 0);
 	ns += BUSY_OF(OF_PROCESS(after));
-	EXPECT_EQ(BUSY_OF(.kind = GPREEMPT_USAGE_NODE), ns);
+	/* What ended with the reset has taken back what was counted too much. */
+	EXPECT_LE(BUSY_OF(.kind = GPREEMPT_USAGE_NODE), ns);
+	EXPECT_GE(BUSY_OF(.kind = GPREEMPT_USAGE_NODE) + 120 * MS, ns);
+	ns = BUSY_OF(.kind = GPREEMPT_USAGE_NODE);
 	actor_kill(before.a);
 	EXPECT_STOPPED(after.a);
 	look(_metadata, self);

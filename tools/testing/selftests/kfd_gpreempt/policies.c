@@ -366,8 +366,8 @@ TEST_F_TIMEOUT(policies, hints_take_the_preemption_off_the_request, 120)
 	ASSERT_GT(actor_call(high, timed_requests, 1, 0, self->preemptions, self->resumes), 0);
 	plain = actor_call(high, timed_requests, REQUESTS - 1, 0, self->preemptions, self->resumes);
 	ASSERT_GT(plain, alone);
-	/* Early enough for a preemption on this machine. */
-	lead = plain - alone > 250 * (int64_t)US ? 2 * (plain - alone) : 500 * (int64_t)US;
+	/* Early enough for a preemption on this machine, after a look that the limits of looks allow. */
+	lead = plain - alone > 250 * (int64_t)US ? 4 * (plain - alone) : 1000 * (int64_t)US;
 	hinted = actor_call(high, timed_requests, REQUESTS, lead, self->preemptions, self->resumes);
 	ASSERT_GT(hinted, 0);
 	TH_LOG("alone %lld us, beside a hog %lld us more, announced %lld us more", (long long)alone / 1000, (long long)(plain - alone) / 1000,
