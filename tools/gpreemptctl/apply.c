@@ -11,15 +11,15 @@
  */
 #include "gpreemptctl.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
-#include <pwd.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "match.h"
 
 #define DEFAULT_FILE	"/etc/gpreempt.conf"
 /* A process that starts is noticed within this time. */
@@ -143,32 +143,6 @@ static void forget_rules(struct config *c)
 	c->nr_rules = 0;
 }
 
-static char *trim(char *text)
-{
-	char *end;
-
-	while (isspace((unsigned char)*text))
-		text++;
-	end = text + strlen(text);
-	while (end > text && isspace((unsigned char)end[-1]))
-		*--end = '\0';
-	return text;
-}
-
-static int find_user(const char *name, uid_t *uid)
-{
-	const struct passwd *user = getpwnam(name);
-	unsigned long long number;
-
-	if (user)
-		*uid = user->pw_uid;
-	else if (parse_number(name, UINT_MAX - 1, &number))
-		*uid = number;
-	else
-		return -ENOENT;
-	return 0;
-}
-
 /* KIND NAME = PRIORITY */
 static int read_class(struct config *c, char *left, const char *right)
 {
@@ -181,7 +155,7 @@ static int read_class(struct config *c, char *left, const char *right)
 	if (!name)
 		return complain(c, c->line, "not `exe PATH`, `user NAME` or `cgroup DIR`: ", left, IGNORED);
 	*name++ = '\0';
-	name = trim(name);
+	name = match_trim(name);
 	if (!strcmp(left, "exe"))
 		kind = KIND_EXE;
 	else if (!strcmp(left, "user"))
@@ -192,7 +166,7 @@ static int read_class(struct config *c, char *left, const char *right)
 		return complain(c, c->line, "neither exe nor user nor cgroup: ", left, IGNORED);
 	if (kind == KIND_EXE && *name != '/')
 		return complain(c, c->line, "a program is named by its whole path, not: ", name, IGNORED);
-	if (kind == KIND_USER && find_user(name, &uid))
+	if (kind == KIND_USER && !match_user(name, &uid))
 		return complain(c, c->line, "there is no user ", name, IGNORED);
 	if (!parse_priority(right, &priority))
 		return complain(c, c->line, "neither a priority (-1023..1023) nor a class (latency, normal, batch): ", right, IGNORED);
@@ -214,7 +188,7 @@ static int read_job(struct config *c, char *left, const char *right)
 		return complain(c, c->line, "not `cgroup DIR`: ", left, IGNORED);
 	if (!stay && strcmp(right, "leave"))
 		return complain(c, c->line, "neither leave nor stay: ", right, IGNORED);
-	add_rule(c, KIND_JOB, trim(name))->stay = stay;
+	add_rule(c, KIND_JOB, match_trim(name))->stay = stay;
 	return 0;
 }
 
@@ -230,7 +204,7 @@ static int read_share(struct config *c, char *left, char *right)
 		return complain(c, c->line, "not `cgroup DIR`: ", left, IGNORED);
 	if (!parse_share(right, &share, why))
 		return complain(c, c->line, why, "", IGNORED);
-	add_rule(c, KIND_SHARE, trim(name))->share = share;
+	add_rule(c, KIND_SHARE, match_trim(name))->share = share;
 	return 0;
 }
 
@@ -246,7 +220,7 @@ static int read_stop(struct config *c, char *left, const char *right)
 		return complain(c, c->line, "not `cgroup DIR`: ", left, IGNORED);
 	if (!parse_follow_stop(right, &follow_stop))
 		return complain(c, c->line, "neither always nor never nor node: ", right, IGNORED);
-	add_rule(c, KIND_STOP, trim(name))->follow_stop = follow_stop;
+	add_rule(c, KIND_STOP, match_trim(name))->follow_stop = follow_stop;
 	return 0;
 }
 
@@ -301,14 +275,14 @@ static int read_line(struct config *c, char *line)
 				IGNORED);
 	*equals = '\0';
 	if (c->section == SECTION_CLASSES)
-		return read_class(c, trim(line), trim(equals + 1));
+		return read_class(c, match_trim(line), match_trim(equals + 1));
 	if (c->section == SECTION_JOBS)
-		return read_job(c, trim(line), trim(equals + 1));
+		return read_job(c, match_trim(line), match_trim(equals + 1));
 	if (c->section == SECTION_SHARES)
-		return read_share(c, trim(line), trim(equals + 1));
+		return read_share(c, match_trim(line), match_trim(equals + 1));
 	if (c->section == SECTION_STOPS)
-		return read_stop(c, trim(line), trim(equals + 1));
-	add_rule(c, KIND_TUNABLE, trim(line))->value = copy(trim(equals + 1));
+		return read_stop(c, match_trim(line), match_trim(equals + 1));
+	add_rule(c, KIND_TUNABLE, match_trim(line))->value = copy(match_trim(equals + 1));
 	return 0;
 }
 
@@ -327,7 +301,7 @@ static int read_config(struct config *c)
 	errno = 0;
 	while (getline(&text, &room, file) >= 0) {
 		c->line++;
-		if (read_line(c, trim(text)))
+		if (read_line(c, match_trim(text)))
 			status = EXIT_FAILED;
 	}
 	if (ferror(file))
@@ -422,37 +396,6 @@ static int apply_cgroups(struct config *c, struct gpreempt *g, bool wait_for_the
 	return status;
 }
 
-/* The path of a cgroup within its hierarchy: what follows /sys/fs/cgroup/CONTROLLER, if it is named so. */
-static const char *path_in_hierarchy(const char *name)
-{
-	static const char place[] = "/sys/fs/cgroup/";
-
-	if (!strncmp(name, place, strlen(place)))
-		name += strlen(place) + strcspn(name + strlen(place), "/");
-	return name + strspn(name, "/");
-}
-
-/* @text: lines NUMBER:CONTROLLERS:PATH. Is one of the paths @name, or below it? */
-static bool is_in_cgroup(const char *text, const char *name)
-{
-	const char *wanted = path_in_hierarchy(name), *line, *path;
-	size_t length = strlen(wanted);
-
-	while (length && wanted[length - 1] == '/')
-		length--;
-	for (line = text; line; line = strchr(line, '\n')) {
-		line += *line == '\n';
-		path = strchr(line, ':');
-		path = path ? strchr(path + 1, ':') : NULL;
-		if (!path)
-			return false;
-		path += 1 + (path[1] == '/');
-		if (!strncmp(path, wanted, length) && (!path[length] || path[length] == '/' || path[length] == '\n' || !length))
-			return true;
-	}
-	return false;
-}
-
 static bool fits(const struct rule *rule, const char *exe, uid_t uid, const char *cgroups)
 {
 	switch (rule->kind) {
@@ -461,7 +404,7 @@ static bool fits(const struct rule *rule, const char *exe, uid_t uid, const char
 	case KIND_USER:
 		return rule->uid == uid;
 	case KIND_CGROUP:
-		return cgroups && is_in_cgroup(cgroups, rule->name);
+		return cgroups && match_cgroup(cgroups, rule->name);
 	default:
 		return false;
 	}

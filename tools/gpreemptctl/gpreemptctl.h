@@ -46,12 +46,11 @@ enum {
 	GIVEN_PROMETHEUS	= 1 << 12,
 	GIVEN_BOUND		= 1 << 13,
 	GIVEN_PREEMPT		= 1 << 14,
-	GIVEN_SOCKET		= 1 << 15,
-	GIVEN_TREE		= 1 << 16,
-	GIVEN_STAY		= 1 << 17,
-	GIVEN_BY		= 1 << 18,
-	GIVEN_CSV		= 1 << 19,
-	GIVEN_SINCE		= 1 << 20,
+	GIVEN_TREE		= 1 << 15,
+	GIVEN_STAY		= 1 << 16,
+	GIVEN_BY		= 1 << 17,
+	GIVEN_CSV		= 1 << 18,
+	GIVEN_SINCE		= 1 << 19,
 };
 
 /**
@@ -72,7 +71,6 @@ enum {
  * @count: --count; 0: without end
  * @bound_ms: --bound-ms
  * @preempt: --preempt
- * @socket: --socket
  * @tree: --tree
  * @stay: --stay
  * @by_job: --by job
@@ -98,7 +96,6 @@ struct options {
 	unsigned long count;
 	unsigned int bound_ms;
 	bool preempt;
-	const char *socket;
 	bool tree;
 	bool stay;
 	bool by_job;
@@ -227,7 +224,6 @@ int cmd_stats(const struct options *o);
 int cmd_report(const struct options *o);
 int cmd_apply(const struct options *o);
 int cmd_doctor(const struct options *o);
-int cmd_daemon(const struct options *o);
 int cmd_probe_hang(const struct options *o);
 
 #endif /* GPREEMPTCTL_H */

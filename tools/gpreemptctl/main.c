@@ -45,9 +45,6 @@ static const char doc[] =
 	"  report [-g GPU]                 of nodes that observe: would it help here, what would it cost?\n"
 	"  apply [FILE] [--follow|--check] do what /etc/gpreempt.conf says\n"
 	"  doctor                          is everything in place? what to do?\n"
-	"  daemon status|policy [NAME]|tune NAME=VALUE...   ask gpreemptd\n"
-	"  daemon add -p PID [PRIORITY|CLASS] [weight=N]    have it schedule a process\n"
-	"  daemon remove -p PID\n"
 	"  probe-hang [-p PID [-g GPU -q QUEUE]] [--bound-ms N] [--preempt]\n"
 	"                                  can what is busy be preempted?\n"
 	"\n"
@@ -68,7 +65,6 @@ enum {
 	OPT_CHECK,
 	OPT_BOUND_MS,
 	OPT_PREEMPT,
-	OPT_SOCKET,
 	OPT_TREE,
 	OPT_STAY,
 	OPT_BY,
@@ -91,7 +87,6 @@ static const struct argp_option argp_options[] = {
 	{ "count", 'n', "N", 0, "top, events: stop after N", 0 },
 	{ "bound-ms", OPT_BOUND_MS, "N", 0, "probe-hang: how long to watch, and how long a preemption may take", 0 },
 	{ "preempt", OPT_PREEMPT, NULL, 0, "probe-hang: preempt what shows nothing; if it hangs, the driver resets it or the GPU", 0 },
-	{ "socket", OPT_SOCKET, "PATH", 0, "daemon: where gpreemptd listens", 0 },
 	{ "tree", OPT_TREE, NULL, 0, "set, job set: with all processes below it", 0 },
 	{ "stay", OPT_STAY, NULL, 0, "job set: off one GPU, the job stays on the others", 0 },
 	{ "by", OPT_BY, "KEY", 0, "list, top: a line for each job, user and place on each GPU (job), or for each queue (queue)", 0 },
@@ -105,7 +100,7 @@ static const struct argp_option argp_options[] = {
 /* Names of the bits GIVEN_*, in their order. */
 static const char *const option_names[] = {
 	"--pid", "--gpu", "--queue", "--cgroup", "--priority or --class", "--for", "--interval", "--unbounded", "--follow", "--check",
-	"--count", "--json", "--prometheus", "--bound-ms", "--preempt", "--socket", "--tree", "--stay", "--by",
+	"--count", "--json", "--prometheus", "--bound-ms", "--preempt", "--tree", "--stay", "--by",
 	"--csv", "--since",
 };
 
@@ -145,7 +140,6 @@ static const struct command {
 	{ "report", cmd_report, GIVEN_GPU | GIVEN_JSON, 0, false },
 	{ "apply", cmd_apply, GIVEN_FOLLOW | GIVEN_CHECK | GIVEN_INTERVAL, 1, false },
 	{ "doctor", cmd_doctor, GIVEN_JSON, 0, false },
-	{ "daemon", cmd_daemon, GIVEN_PID | GIVEN_JSON | GIVEN_SOCKET, INT_MAX, false },
 	{ "probe-hang", cmd_probe_hang, TARGET | GIVEN_BOUND | GIVEN_PREEMPT | GIVEN_JSON, 0, false },
 };
 
@@ -337,10 +331,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case OPT_PREEMPT:
 		o->given |= GIVEN_PREEMPT;
 		o->preempt = true;
-		break;
-	case OPT_SOCKET:
-		o->given |= GIVEN_SOCKET;
-		o->socket = arg;
 		break;
 	case OPT_TREE:
 		o->given |= GIVEN_TREE;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * engine.c - looks at the queues of registered processes, lets the policy decide, holds and gives back
+ * engine.c - looks at the queues of the processes that the file names, lets the policy decide, holds and gives back
  *
  * The kernel tells what becomes of queues, not that work comes or is done: that is looked for, as often as it can matter. A process that is
  * held counts as one with work, since only one with work is ever taken off. A hold is of a process on a node, so that it costs one pass of
@@ -24,56 +24,12 @@
  * submit the next kernel. The kernel's scheduler is as patient with queues of which it cannot know.
  */
 #define LINGER_NS	(2 * NS_PER_MS)
+/* A process that the file names is noticed within this time. */
+#define SEARCH_NS	NS_PER_S
 /* A process that could not be held is tried again after this. */
 #define RETRY_NS	NS_PER_S
 
-const struct setting_range settings[NR_SETTINGS] = {
-	/* As the kernel's: below it, saving and restoring a full device is too much of a turn. */
-	[SLICE_US] = { "slice_us", 500, 1000000, 5000 },
-	/* A look costs a system call that reads all queues: tens of microseconds. */
-	[POLL_US] = { "poll_us", 100, 1000000, 500 },
-	[INTERVAL_MS] = { "interval_ms", 1, 10000, 5 },
-	/* No other request is served meanwhile. */
-	[TIMEOUT_MS] = { "timeout_ms", 1, 60000, 1000 },
-};
-
-/** setting_find() - a setting by its name. Return: &enum setting; -1: there is none */
-int setting_find(const char *name)
-{
-	int i;
-
-	for (i = 0; i < NR_SETTINGS; i++)
-		if (!strcmp(name, settings[i].name))
-			return i;
-	return -1;
-}
-
-/** setting_parse() - a value in bounds. Return: is it one? */
-bool setting_parse(enum setting setting, const char *text, uint64_t *value)
-{
-	unsigned long long number;
-	char *end;
-
-	if (*text < '0' || *text > '9')
-		return false;
-	errno = 0;
-	number = strtoull(text, &end, 10);
-	if (errno || *end || number < settings[setting].least || number > settings[setting].most)
-		return false;
-	*value = number;
-	return true;
-}
-
-void engine_init(struct engine *e)
-{
-	int i;
-
-	*e = (struct engine){ .policy = SCHED_HPF };
-	for (i = 0; i < NR_SETTINGS; i++)
-		e->values[i] = settings[i].normal;
-}
-
-struct process *engine_find(const struct engine *e, pid_t pid)
+static struct process *engine_find(const struct engine *e, pid_t pid)
 {
 	size_t i;
 
@@ -106,35 +62,6 @@ static void disconnect_kernel(struct engine *e)
 {
 	gpreempt_close(e->g);
 	e->g = NULL;
-	e->list_error = 0;
-}
-
-/**
- * engine_add() - register a process, or change what was said of it
- * @e: the engine
- * @new: what is said; @pidfd passes to the engine if 0 is returned and the process was not registered
- *
- * Return: 0; -EUSERS: too many; -ENOMEM; those of gpreempt_open()
- */
-int engine_add(struct engine *e, const struct process *new)
-{
-	struct process *process;
-	int error;
-
-	if (e->nr_processes == MAX_PROCESSES)
-		return -EUSERS;
-	error = connect_kernel(e);
-	if (error)
-		return error;
-	process = malloc(sizeof(*process));
-	if (!process) {
-		if (!e->nr_processes)
-			disconnect_kernel(e);
-		return -ENOMEM;
-	}
-	*process = *new;
-	e->processes[e->nr_processes++] = process;
-	return 0;
 }
 
 static void give_back(struct engine *e, struct client *c)
@@ -178,13 +105,10 @@ static void drop_party(struct engine *e, size_t i)
 	memmove(&e->parties[i], &e->parties[i + 1], (e->nr_parties - i) * sizeof(e->parties[0]));
 }
 
-/**
- * engine_remove() - a process is scheduled no more
- * @e: the engine
- * @process: freed; what is held of it is given back
- */
-void engine_remove(struct engine *e, struct process *process)
+/* It is scheduled no more: what is held of it is given back. */
+static void remove_process(struct engine *e, size_t nr)
 {
+	struct process *process = e->processes[nr];
 	size_t i, k;
 
 	for (i = 0; i < e->nr_nodes; i++) {
@@ -197,20 +121,54 @@ void engine_remove(struct engine *e, struct process *process)
 			drop_client(node, k);
 		}
 	}
-	for (i = 0; e->processes[i] != process; i++)
-		;
 	e->nr_processes--;
-	memmove(&e->processes[i], &e->processes[i + 1], (e->nr_processes - i) * sizeof(e->processes[0]));
-	close(process->pidfd);
+	memmove(&e->processes[nr], &e->processes[nr + 1], (e->nr_processes - nr) * sizeof(e->processes[0]));
 	free(process);
-	if (!e->nr_processes)
-		disconnect_kernel(e);
 }
 
+/* A process that fits, or what the file says of it now. */
+static void take_process(struct engine *e, const struct process *found)
+{
+	struct process *process = engine_find(e, found->pid);
+
+	if (!process) {
+		if (e->nr_processes == MAX_PROCESSES) {
+			if (!e->full)
+				say("more than %d processes fit; the others are left alone", MAX_PROCESSES);
+			e->full = true;
+			return;
+		}
+		process = calloc(1, sizeof(*process));
+		if (!process)
+			return;
+		e->processes[e->nr_processes++] = process;
+	}
+	*process = *found;
+	process->named = true;
+}
+
+/* Which processes have queues and are named? Another one may have come, or have a pid that an ended one had. */
+static void search(struct engine *e, const struct gpreempt_queue_info *queues, int nr)
+{
+	struct process found;
+	size_t n;
+	int i;
+
+	for (n = 0; n < e->nr_processes; n++)
+		e->processes[n]->named = false;
+	for (i = 0; i < nr; i++)
+		if ((!i || queues[i].pid != queues[i - 1].pid) && config_match(e->config, queues[i].pid, &found))
+			take_process(e, &found);
+	for (n = e->nr_processes; n-- > 0;)
+		if (!e->processes[n]->named)
+			remove_process(e, n);
+}
+
+/** engine_exit() - give back all that is held, and forget the rest */
 void engine_exit(struct engine *e)
 {
 	while (e->nr_processes)
-		engine_remove(e, e->processes[0]);
+		remove_process(e, 0);
 	while (e->nr_nodes)
 		drop_node(e, 0);
 	while (e->nr_parties)
@@ -219,6 +177,7 @@ void engine_exit(struct engine *e)
 	free(e->parties);
 	e->nodes = NULL;
 	e->parties = NULL;
+	disconnect_kernel(e);
 }
 
 static struct node *node_of(struct engine *e, uint32_t gpu_id)
@@ -404,6 +363,10 @@ static int look_at_queues(struct engine *e, uint64_t now_ns)
 
 	if (nr < 0)
 		return nr;
+	if (now_ns >= e->search_ns) {
+		search(e, queues, nr);
+		e->search_ns = now_ns + SEARCH_NS;
+	}
 	take_in_all(e, queues, jobs, nr);
 	free(queues);
 	free(jobs);
@@ -438,7 +401,7 @@ static bool has_to_be_held(const struct client *c, uint64_t now_ns)
 static void hold(struct engine *e, struct client *c, uint64_t now_ns)
 {
 	struct gpreempt_target target = gpreempt_target_process(c->process->pid, c->gpu_id);
-	int nr = gpreempt_preempt(e->g, &target, (unsigned int)e->values[TIMEOUT_MS], 0);
+	int nr = gpreempt_preempt(e->g, &target, (unsigned int)e->config->values[TIMEOUT_MS], 0);
 	int error = nr < 0 ? nr : 0;
 
 	/* Late: the hold stays, and counts when the queues are saved. */
@@ -452,8 +415,6 @@ static void hold(struct engine *e, struct client *c, uint64_t now_ns)
 		if (error != c->error)
 			say("pid %d gpu %u: it cannot be taken off the device: %s; it runs beside the others", c->process->pid, c->gpu_id,
 			    error == -ETIME ? "not saved in time" : strerror(-error));
-	} else {
-		c->holds++;
 	}
 	c->error = error;
 }
@@ -495,61 +456,48 @@ static uint64_t pace(const struct engine *e, uint64_t now_ns)
 		recent |= party->sched.nodes;
 	}
 	if (contested)
-		return e->values[POLL_US] * NS_PER_US;
-	return shared ? e->values[INTERVAL_MS] * NS_PER_MS : SCHED_NEVER;
-}
-
-/* Time on the device: @passed_ns of it before the decision, and who has it now. */
-static void account(struct engine *e, uint64_t passed_ns)
-{
-	size_t n, i;
-
-	for (n = 0; n < e->nr_nodes; n++) {
-		for (i = 0; i < e->nodes[n]->nr_clients; i++) {
-			struct client *c = e->nodes[n]->clients[i];
-
-			if (c->ran)
-				c->ran_ns += passed_ns;
-			c->ran = c->wants && (!c->party->sched.off || c->relief);
-		}
-	}
+		return e->config->values[POLL_US] * NS_PER_US;
+	return shared ? e->config->values[INTERVAL_MS] * NS_PER_MS : SCHED_NEVER;
 }
 
 static uint64_t decide(struct engine *e, uint64_t now_ns)
 {
-	uint64_t next_ns, before_ns = e->sched.looked_ns;
+	uint64_t next_ns;
 
-	e->sched.policy = e->policy;
-	e->sched.slice_ns = e->values[SLICE_US] * NS_PER_US;
+	e->sched.policy = e->config->policy;
+	e->sched.slice_ns = e->config->values[SLICE_US] * NS_PER_US;
 	next_ns = sched_look(&e->sched, e->parties, e->nr_parties, now_ns);
-	account(e, now_ns - before_ns);
 	act(e, now_ns);
 	return earlier(next_ns, pace(e, now_ns));
 }
 
 /**
- * engine_look() - see who works, decide, act
+ * engine_look() - see which processes work, decide, act
  * @e: the engine
  * @now_ns: CLOCK_MONOTONIC
  *
- * Return: after how many nanoseconds to look again; SCHED_NEVER: not before a process is registered
+ * Return: after how many nanoseconds to look again; SCHED_NEVER: not before the file names a process
  */
 uint64_t engine_look(struct engine *e, uint64_t now_ns)
 {
-	uint64_t next_ns;
+	uint64_t next_ns = SCHED_NEVER;
 	int error;
 
-	/* A process that is alone is in no other's way, and need not be looked for. */
-	if (!e->g || (e->nr_processes < 2 && !e->nr_nodes))
+	if (!e->config->nr_rules && !e->nr_processes)
 		return SCHED_NEVER;
-	e->looks++;
 	e->looked_ns = now_ns;
-	error = look_at_queues(e, now_ns);
-	if (error && error != e->list_error)
+	error = connect_kernel(e);
+	if (!error)
+		error = look_at_queues(e, now_ns);
+	if (error && error != e->error)
 		say("queues cannot be listed: %s", strerror(-error));
-	e->list_error = error;
-	next_ns = e->nr_processes < 2 ? SCHED_NEVER : SCAN_NS;
-	return error ? next_ns : earlier(next_ns, decide(e, now_ns));
+	e->error = error;
+	if (!error)
+		next_ns = decide(e, now_ns);
+	if (!e->nr_processes)
+		disconnect_kernel(e);
+	/* A process that is alone is in no other's way, and need not be looked for. */
+	return earlier(next_ns, e->nr_processes < 2 ? SEARCH_NS : SCAN_NS);
 }
 
 /**
@@ -572,7 +520,6 @@ bool engine_events(struct engine *e)
 			if (events[i].type != GPREEMPT_EVENT_FAILED)
 				continue;
 			look = true;
-			e->failures++;
 			say("gpu %u: preempting failed: %s", events[i].gpu_id, strerror((int)(events[i].value < 0 ? -events[i].value : events[i].value)));
 		}
 	}

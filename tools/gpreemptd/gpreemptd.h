@@ -7,8 +7,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include <json-c/json.h>
-
 #include "gpreempt.h"
 #include "sched.h"
 
@@ -25,11 +23,11 @@ enum {
 	EXIT_DENIED = 4,
 };
 
-/* Each has a descriptor and an entry in what poll() walks. */
+/* A user starts as many as it likes, and each is walked at each look. */
 #define MAX_PROCESSES	256
 
 /**
- * enum setting - numbers that can be changed while it runs; see @settings in engine.c
+ * enum setting - numbers of the file; see @settings in config.c
  * @SLICE_US: a turn
  * @POLL_US: between two looks while two processes of a node have worked within the last second
  * @INTERVAL_MS: the same while two processes have queues on a node
@@ -58,6 +56,56 @@ struct setting_range {
 };
 
 extern const struct setting_range settings[NR_SETTINGS];
+
+/**
+ * enum rule_kind - by what a line names processes
+ * @RULE_EXE: the path of their program
+ * @RULE_USER: their user
+ * @RULE_CGROUP: a cgroup that they are in, or below
+ * @RULE_PID: the one with this pid
+ */
+enum rule_kind {
+	RULE_EXE,
+	RULE_USER,
+	RULE_CGROUP,
+	RULE_PID,
+};
+
+/**
+ * struct rule - a line about processes
+ * @kind: by what it names them
+ * @name: what the line has there. Allocated
+ * @uid: of RULE_USER
+ * @pid: of RULE_PID
+ * @priority: of these processes
+ * @weight: of these processes
+ */
+struct rule {
+	enum rule_kind kind;
+	char *name;
+	uid_t uid;
+	pid_t pid;
+	int priority;
+	unsigned int weight;
+};
+
+/**
+ * struct config - what the file says
+ * @proc: /proc, unless a test has one of its own
+ * @normal_policy: when the file names none
+ * @policy: of all nodes
+ * @values: of the settings
+ * @rules: in the order of the file: the first that fits counts
+ * @nr_rules: their number
+ */
+struct config {
+	const char *proc;
+	enum sched_policy normal_policy;
+	enum sched_policy policy;
+	uint64_t values[NR_SETTINGS];
+	struct rule *rules;
+	size_t nr_rules;
+};
 
 struct process;
 
@@ -105,12 +153,9 @@ struct party {
  * @idle: the last look found none
  * @wants: it has work, on the device or held
  * @relief: it runs although we hold it
- * @ran: it had the device since the last look
- * @ran_ns: time on the device with work
  * @held: we hold it
  * @retry_ns: it could not be held; not to be tried again before this
  * @error: why, negative errno; 0: it could
- * @holds: how often it was taken off the device
  */
 struct client {
 	struct party *party;
@@ -121,36 +166,31 @@ struct client {
 	bool idle;
 	bool wants;
 	bool relief;
-	bool ran;
-	uint64_t ran_ns;
 	bool held;
 	uint64_t retry_ns;
 	int error;
-	uint64_t holds;
 };
 
 /**
- * struct process - a process that was registered
+ * struct process - a process that is scheduled
  * @pid: its pid
- * @pidfd: readable when it has ended
- * @uid: whose it is
- * @privileged: an administrator registered it
+ * @uid: its effective user
  * @priority: larger is more urgent
  * @weight: share under SCHED_FAIR
  * @job: id of its job, as the last look found it; 0: none, or it has no queue
+ * @named: the last search found that it has queues and that the file names it
  */
 struct process {
 	pid_t pid;
-	int pidfd;
 	uid_t uid;
-	bool privileged;
 	int priority;
 	unsigned int weight;
 	uint64_t job;
+	bool named;
 };
 
 /**
- * struct node - a node on which a registered process has queues
+ * struct node - a node on which a scheduled process has queues
  * @gpu_id: which
  * @clients: by the order in which they were first seen
  * @nr_clients: their number
@@ -163,26 +203,23 @@ struct node {
 
 /**
  * struct engine - the scheduler
- * @policy: of all nodes
+ * @config: what the file says
  * @sched: when it last decided
- * @values: of the settings
- * @g: the kernel's side; NULL as long as no process is registered: an open device keeps the driver
- *	loaded
- * @processes: those registered
+ * @g: the kernel's side; NULL while no process is scheduled: an open device keeps the driver loaded
+ * @processes: those that have queues and that the file names
  * @nr_processes: their number
  * @nodes: where they have queues
  * @nr_nodes: their number
  * @parties: their clients', in the order in which the policy has brought them
  * @nr_parties: their number
  * @looked_ns: time of the last look
- * @looks: how many there were
- * @failures: FAILED events
- * @list_error: of the last look, negative errno; 0
+ * @search_ns: when to search for processes again; 0: at the next look
+ * @full: that there are more processes than it schedules has been said
+ * @error: of the last look, negative errno; 0
  */
 struct engine {
-	enum sched_policy policy;
+	const struct config *config;
 	struct sched sched;
-	uint64_t values[NR_SETTINGS];
 	struct gpreempt *g;
 	struct process *processes[MAX_PROCESSES];
 	size_t nr_processes;
@@ -191,46 +228,21 @@ struct engine {
 	struct sched_client **parties;
 	size_t nr_parties;
 	uint64_t looked_ns;
-	uint64_t looks;
-	uint64_t failures;
-	int list_error;
+	uint64_t search_ns;
+	bool full;
+	int error;
 };
 
 /* engine.c */
-void engine_init(struct engine *e);
 void engine_exit(struct engine *e);
-struct process *engine_find(const struct engine *e, pid_t pid);
-int engine_add(struct engine *e, const struct process *new);
-void engine_remove(struct engine *e, struct process *process);
 uint64_t engine_look(struct engine *e, uint64_t now_ns);
 bool engine_events(struct engine *e);
-int setting_find(const char *name);
-bool setting_parse(enum setting setting, const char *text, uint64_t *value);
 
-/* control.c */
-#define MAX_CONNECTIONS	16
-#define MAX_REQUEST	4096
-
-/**
- * struct connection - a client of the socket
- * @fd: -1: none
- * @uid: the client's
- * @pid: who
- * @text: what has come so far
- * @length: of that
- */
-struct connection {
-	int fd;
-	uid_t uid;
-	pid_t pid;
-	char text[MAX_REQUEST];
-	size_t length;
-};
-
-int control_listen(const char *path);
-void control_accept(int listener, struct connection *connections);
-bool control_read(struct engine *e, struct connection *c);
-json_object *control_answer(struct engine *e, uid_t uid, pid_t pid, const char *request);
+/* config.c */
+void config_init(struct config *c, const char *xsched);
+void config_free(struct config *c);
+bool config_read(struct config *c, const char *path, bool first);
+bool config_match(const struct config *c, pid_t pid, struct process *process);
 
 /* main.c */
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));

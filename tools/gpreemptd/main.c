@@ -4,7 +4,6 @@
 
 #include <argp.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -12,49 +11,36 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
-#define SOCKET	"/run/gpreemptd/socket"
+#define DEFAULT_FILE	"/etc/gpreemptd.conf"
 
 const char *argp_program_version = "gpreemptd " VERSION " (kfd_gpreempt)";
 
 static const char doc[] =
-	"Schedules GPU compute queues of registered processes from user space.\v"
-	"POLICY is hpf (highest priority first), fifo, rr (round robin) or fair (by weights); without -p it is what XSCHED_SCHED says, or hpf.\n"
-	"NAME is slice_us, poll_us, interval_ms or timeout_ms. Processes are registered by: gpreemptctl daemon add\n"
+	"Schedules GPU compute queues from user space, of the processes that FILE names, as it says; " DEFAULT_FILE ", see gpreemptd(8).\v"
+	"SIGHUP has it read FILE again.\n"
 	"\n"
-	"Exit status: 0 ended by a signal, 1 failed, 2 wrong usage, 3 the module is missing or not ours, 4 not allowed.";
-
-static const struct argp_option argp_options[] = {
-	{ "policy", 'p', "POLICY", 0, "How to decide", 0 },
-	{ "set", 's', "NAME=VALUE", 0, "Change a setting", 0 },
-	{ "socket", 'S', "PATH", 0, "Where gpreemptctl finds it; " SOCKET, 0 },
-	{ 0 }
-};
+	"Exit status: 0 ended by a signal, 1 failed, 2 wrong usage or a file that is wrong, 3 the module is missing or not ours, 4 not allowed.";
 
 /**
  * struct daemon - everything
+ * @config: what the file says
  * @engine: the scheduler
- * @path: of the socket
- * @has_policy: the command line names one
- * @listener: the socket
+ * @path: of the file
  * @signals: signalfd
  * @timer: timerfd, for the next look
  * @deaf: the kernel does not tell events, and why has been said
- * @connections: who asks
  */
 struct daemon {
+	struct config config;
 	struct engine engine;
 	const char *path;
-	bool has_policy;
-	int listener;
 	int signals;
 	int timer;
 	bool deaf;
-	struct connection connections[MAX_CONNECTIONS];
 };
 
 /** say() - a line for the log */
@@ -77,62 +63,19 @@ static uint64_t now(void)
 	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
-/* Return: is there such a policy? */
-static bool choose_policy(struct engine *e, const char *name)
-{
-	int policy = sched_policy_find(name);
-
-	if (policy >= 0)
-		e->policy = (enum sched_policy)policy;
-	return policy >= 0;
-}
-
-static const char *what_is_wrong(const char *name)
-{
-	return sched_policy_is_xscheds(name) ? "is a policy of XSched that gpreemptd has not" : "is no policy";
-}
-
-static void change_setting(struct engine *e, struct argp_state *state, char *text)
-{
-	char *value = strchr(text, '=');
-	int setting;
-
-	if (!value)
-		argp_error(state, "set %s to what? NAME=VALUE", text);
-	*value++ = '\0';
-	setting = setting_find(text);
-	if (setting < 0)
-		argp_error(state, "there is no setting %s", text);
-	if (!setting_parse((enum setting)setting, value, &e->values[setting]))
-		argp_error(state, "%s=%s is not a number from %" PRIu64 " to %" PRIu64, text, value, settings[setting].least, settings[setting].most);
-}
-
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct daemon *d = state->input;
 
-	switch (key) {
-	case 'p':
-		if (!choose_policy(&d->engine, arg))
-			argp_error(state, "%s %s (hpf fifo rr fair)", arg, what_is_wrong(arg));
-		d->has_policy = true;
-		break;
-	case 's':
-		change_setting(&d->engine, state, arg);
-		break;
-	case 'S':
-		d->path = arg;
-		break;
-	case ARGP_KEY_ARG:
-		argp_error(state, "it takes no word %s", arg);
-		break;
-	default:
+	if (key != ARGP_KEY_ARG)
 		return ARGP_ERR_UNKNOWN;
-	}
+	if (state->arg_num)
+		argp_error(state, "it takes one file, not also %s", arg);
+	d->path = arg;
 	return 0;
 }
 
-/* Without the driver there is nothing to schedule: better said now than to the first who asks. */
+/* Without the driver there is nothing to schedule: better said now. */
 static int check_module(void)
 {
 	struct gpreempt *g;
@@ -158,28 +101,18 @@ static int check_module(void)
 static int open_all(struct daemon *d)
 {
 	sigset_t set;
-	int i;
 
-	for (i = 0; i < MAX_CONNECTIONS; i++)
-		d->connections[i].fd = -1;
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	d->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	d->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (d->signals < 0 || d->timer < 0) {
-		say("signalfd, timerfd: %s", strerror(errno));
-		return EXIT_FAILED;
-	}
-	/* systemd makes the folder; a daemon started by hand makes it itself. */
-	if (!strcmp(d->path, SOCKET))
-		mkdir("/run/gpreemptd", 0755);
-	d->listener = control_listen(d->path);
-	if (d->listener >= 0)
+	if (d->signals >= 0 && d->timer >= 0)
 		return EXIT_DONE;
-	say("%s: %s", d->path, d->listener == -EADDRINUSE ? "another gpreemptd listens there" : strerror(-d->listener));
-	return d->listener == -EACCES || d->listener == -EPERM ? EXIT_DENIED : EXIT_FAILED;
+	say("signalfd, timerfd: %s", strerror(errno));
+	return EXIT_FAILED;
 }
 
 /* @ns: SCHED_NEVER: not at all */
@@ -204,7 +137,7 @@ static void look(struct daemon *d)
 /* Events may come faster than one can look: not more often than it would anyway. */
 static void look_soon(struct daemon *d)
 {
-	uint64_t gap_ns = d->engine.values[POLL_US] * NS_PER_US, passed_ns = now() - d->engine.looked_ns;
+	uint64_t gap_ns = d->config.values[POLL_US] * NS_PER_US, passed_ns = now() - d->engine.looked_ns;
 
 	if (passed_ns >= gap_ns)
 		look(d);
@@ -212,49 +145,29 @@ static void look_soon(struct daemon *d)
 		set_timer(d, gap_ns - passed_ns);
 }
 
-/* In the order in which they are polled. */
-enum { SIGNALS, TIMER, LISTENER, EVENTS, CONNECTIONS, PIDFDS = CONNECTIONS + MAX_CONNECTIONS, NR_FDS = PIDFDS + MAX_PROCESSES };
-
-static nfds_t what_to_wait_for(const struct daemon *d, struct pollfd *fds)
+/* What has been read is in force, and the processes that it names are scheduled. */
+static void begin(struct daemon *d)
 {
-	size_t i;
-
-	fds[SIGNALS].fd = d->signals;
-	fds[TIMER].fd = d->timer;
-	fds[LISTENER].fd = d->listener;
-	fds[EVENTS].fd = d->engine.g && !d->deaf ? gpreempt_fd(d->engine.g) : -1;
-	for (i = 0; i < MAX_CONNECTIONS; i++)
-		fds[CONNECTIONS + i].fd = d->connections[i].fd;
-	for (i = 0; i < d->engine.nr_processes; i++)
-		fds[PIDFDS + i].fd = d->engine.processes[i]->pidfd;
-	for (i = 0; i < PIDFDS + d->engine.nr_processes; i++)
-		fds[i].events = POLLIN;
-	return PIDFDS + d->engine.nr_processes;
+	d->engine.search_ns = 0;
+	look(d);
+	say("%s is in force: policy %s, lines about processes: %zu, processes with queues now: %zu", d->path, sched_policy_name(d->config.policy),
+	    d->config.nr_rules, d->engine.nr_processes);
 }
 
-/* Processes that have ended; from the last one on, since removing one moves those behind it. */
-static bool bury(struct daemon *d, const struct pollfd *fds, size_t nr)
+/* Return: it goes on. */
+static bool obey(struct daemon *d)
 {
-	bool gone = false;
+	struct signalfd_siginfo signal;
 
-	while (nr-- > 0) {
-		if (!fds[PIDFDS + nr].revents)
-			continue;
-		engine_remove(&d->engine, d->engine.processes[nr]);
-		gone = true;
-	}
-	return gone;
-}
-
-static bool answer_all(struct daemon *d, const struct pollfd *fds)
-{
-	bool changed = false;
-	int i;
-
-	for (i = 0; i < MAX_CONNECTIONS; i++)
-		if (fds[CONNECTIONS + i].revents)
-			changed |= control_read(&d->engine, &d->connections[i]);
-	return changed;
+	if (read(d->signals, &signal, sizeof(signal)) != sizeof(signal))
+		return true;
+	if (signal.ssi_signo != SIGHUP)
+		return false;
+	if (config_read(&d->config, d->path, false))
+		begin(d);
+	else
+		say("%s is not in force: what was read before stays", d->path);
+	return true;
 }
 
 static void hear(struct daemon *d, short revents)
@@ -271,58 +184,52 @@ static void hear(struct daemon *d, short revents)
 
 static void run(struct daemon *d)
 {
-	struct pollfd fds[NR_FDS];
+	enum { SIGNALS, TIMER, EVENTS, NR_FDS };
+	struct pollfd fds[NR_FDS] = { { .fd = d->signals, .events = POLLIN }, { .fd = d->timer, .events = POLLIN }, { .events = POLLIN } };
 	uint64_t expirations;
-	size_t processes;
-	nfds_t nr;
 
 	for (;;) {
-		processes = d->engine.nr_processes;
-		nr = what_to_wait_for(d, fds);
-		if (poll(fds, nr, -1) < 0) {
+		if (!d->engine.g)
+			d->deaf = false;
+		fds[EVENTS].fd = d->engine.g && !d->deaf ? gpreempt_fd(d->engine.g) : -1;
+		if (poll(fds, NR_FDS, -1) < 0) {
 			if (errno == EINTR)
 				continue;
 			say("poll: %s", strerror(errno));
 			return;
 		}
-		if (fds[SIGNALS].revents)
-			return;
 		if (fds[EVENTS].revents)
 			hear(d, fds[EVENTS].revents);
-		/* A status is of now: the timer goes first. */
-		if (bury(d, fds, processes) || (fds[TIMER].revents && read(d->timer, &expirations, sizeof(expirations)) > 0))
+		if (fds[TIMER].revents && read(d->timer, &expirations, sizeof(expirations)) > 0)
 			look(d);
-		if (answer_all(d, fds))
-			look(d);
-		if (!d->engine.g)
-			d->deaf = false;
-		if (fds[LISTENER].revents)
-			control_accept(d->listener, d->connections);
+		if (fds[SIGNALS].revents && !obey(d))
+			return;
 	}
 }
 
 int main(int argc, char **argv)
 {
-	static const struct argp argp = { argp_options, parse_option, NULL, doc, NULL, NULL, NULL };
-	static struct daemon d = { .path = SOCKET };
-	const char *xsched = getenv("XSCHED_SCHED");
+	static const struct argp argp = { NULL, parse_option, "[FILE]", doc, NULL, NULL, NULL };
+	static struct daemon d = { .path = DEFAULT_FILE };
 	int status;
 
 	argp_err_exit_status = EXIT_USAGE;
-	engine_init(&d.engine);
 	if (argp_parse(&argp, argc, argv, 0, NULL, &d))
 		return EXIT_USAGE;
-	/* It may be meant for XSched itself: no reason not to start. */
-	if (!d.has_policy && xsched && *xsched && !choose_policy(&d.engine, xsched))
-		say("XSCHED_SCHED=%s %s (hpf fifo rr fair); kept %s", xsched, what_is_wrong(xsched), sched_policy_name(d.engine.policy));
+	config_init(&d.config, getenv("XSCHED_SCHED"));
+	d.engine.config = &d.config;
+	if (!config_read(&d.config, d.path, true)) {
+		say("%s is not in force: not started", d.path);
+		return EXIT_USAGE;
+	}
 	status = check_module();
 	if (!status)
 		status = open_all(&d);
-	if (status)
-		return status;
-	say("policy %s, listens at %s", sched_policy_name(d.engine.policy), d.path);
-	run(&d);
+	if (!status) {
+		begin(&d);
+		run(&d);
+	}
 	engine_exit(&d.engine);
-	unlink(d.path);
-	return EXIT_DONE;
+	config_free(&d.config);
+	return status;
 }

@@ -11,7 +11,7 @@ built=$BUILD/gpreemptctl-asan
 lib=$BUILD/lib
 prefix=$scratch/prefix
 conf=$scratch/gpreempt.conf
-commands="list why status set job share account run preempt resume hint policy tune top events stats report apply doctor daemon probe-hang"
+commands="list why status set job share account run preempt resume hint policy tune top events stats report apply doctor probe-hang"
 version=$(sed -n 's/^PACKAGE_VERSION="\(.*\)"$/\1/p' "$TOP/dkms.conf")
 
 builds_without_warnings()
@@ -158,21 +158,9 @@ wrong_usage_is_told()
 	wrong 'count=0 is not a number from 1' events -n 0
 	wrong 'not both' stats --json --prometheus
 	wrong 'not both' apply --check --follow
-	wrong 'daemon what?: status, policy, tune, add or remove' daemon
-	wrong 'daemon stop: status, policy, tune, add or remove' daemon stop
-	wrong 'daemon status takes no word now' daemon status now
-	wrong 'daemon status does not take --pid' daemon status -p 1
-	wrong 'daemon policy does not take --json' daemon policy --json
-	wrong 'daemon add: which one? -p PID' daemon add 5
-	wrong 'daemon remove: which one? -p PID' daemon remove
-	wrong '1024 is neither a priority (-1023..1023) nor a class' daemon add -p 1 1024
-	wrong 'weight=x is neither a priority' daemon add -p 1 weight=x
-	wrong 'daemon tune NAME=VALUE...' daemon tune
-	wrong 'not slice_us; nothing changed' daemon tune poll_us=200 slice_us
 	wrong 'bound-ms=0 is not a number from 1 to 60000' probe-hang --bound-ms 0
 	wrong 'probe-hang does not take --cgroup' probe-hang --cgroup /
 	wrong 'list does not take --preempt' list --preempt
-	wrong 'status does not take --socket' status --socket x
 }
 
 a_missing_module_has_a_status_and_a_remedy()
@@ -454,9 +442,6 @@ completion_offers_what_there_is()
 	is "st" "$(complete_words st | tr '\n' ' ')" "stats status "
 	is "ways to list" "$(complete_words list --by '' | tr '\n' ' ')" "job queue "
 	is "classes" "$(complete_words run --class '' | tr '\n' ' ')" "batch latency normal "
-	is "words of daemon" "$(complete_words daemon '' | tr '\n' ' ')" "add policy remove status tune "
-	is "policies of daemon" "$(complete_words daemon policy '' | tr '\n' ' ')" "fair fifo hpf rr "
-	is "settings of daemon" "$(complete_words daemon tune s | tr '\n' ' ')" "slice_us= "
 	is "policies" "$(complete_words policy '' | tr '\n' ' ')" "edf hpf wfq "
 	is "words of set" "$(complete_words set -p 1 '' | tr '\n' ' ')" "batch clear deadline_us= exempt= follow_stop= latency normal weight= "
 	is "options" "$(complete_words list -- | grep -v '^--\(help\|version\|usage\)$' | tr '\n' ' ')" \

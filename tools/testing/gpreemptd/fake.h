@@ -25,8 +25,8 @@
  * @nr_events: how often
  */
 struct fake {
-	struct gpreempt_queue_info queues[80];
-	uint64_t jobs[80];
+	struct gpreempt_queue_info queues[300];
+	uint64_t jobs[300];
 	unsigned int nr;
 	int open_error;
 	int list_error;

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
- * gpreemptd_test.c - gpreemptd's policies, engine and answers, without a GPU: time is an argument, the kernel's side is fake.c. TAP on stdout
+ * gpreemptd_test.c - gpreemptd's policies, engine and file, without a GPU: time is an argument, the kernel's side is fake.c, /proc a folder.
+ * TAP on stdout
  *
- *	unit [NAME...]	these tests only
+ *	gpreemptd_test FOLDER [NAME...]	FOLDER: an empty one; these tests only
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "fake.h"
@@ -21,18 +20,22 @@
 #define SLICE_NS	(5 * NS_PER_MS)
 #define MAX_CLIENTS	6
 
-static const char *running;
+static const char *running = "";
 static int failed;
-static char said[512];
+static char said[2048];
+static const char *folder;
 
-/* In place of main.c's: kept for the tests. */
+/* In place of main.c's: kept for the tests, line by line. */
 void say(const char *format, ...)
 {
+	size_t length = strlen(said);
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(said, sizeof(said), format, args);
+	vsnprintf(said + length, sizeof(said) - length, format, args);
 	va_end(args);
+	length = strlen(said);
+	snprintf(said + length, sizeof(said) - length, "\n");
 }
 
 #define CHECK(condition) check(condition, #condition, __LINE__)
@@ -487,13 +490,20 @@ TEST(names_are_ours_and_xscheds)
 
 /* ---- engine ---- */
 
+static struct config config;
 static struct engine e;
 static uint64_t now_ns;
 
 static void begin(void)
 {
+	char proc[256];
+
 	fake = (struct fake){ 0 };
-	engine_init(&e);
+	config_init(&config, NULL);
+	snprintf(proc, sizeof(proc), "%s/%s", folder, running);
+	mkdir(proc, 0777);
+	config.proc = strdup(proc);
+	e = (struct engine){ .config = &config };
 	now_ns = NS_PER_S;
 	said[0] = '\0';
 }
@@ -503,13 +513,66 @@ static void end(void)
 {
 	engine_exit(&e);
 	CHECK(!fake.opened);
+	config_free(&config);
+	free((char *)config.proc);
+}
+
+static void write_file(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "w");
+
+	CHECK(f && fputs(text, f) >= 0 && !fclose(f));
+}
+
+/* A process of a user; what a rule may see of it besides is in files of the test. */
+static const char *process_of(pid_t pid, uid_t uid)
+{
+	static char path[300];
+	char text[128], file[400];
+
+	snprintf(path, sizeof(path), "%s/%d", config.proc, (int)pid);
+	mkdir(path, 0777);
+	snprintf(text, sizeof(text), "Name:\tx\nUid:\t7\t%u\t7\t7\n", uid);
+	snprintf(file, sizeof(file), "%s/status", path);
+	write_file(file, text);
+	return path;
+}
+
+static struct rule *rule_of(pid_t pid)
+{
+	size_t i;
+
+	for (i = 0; i < config.nr_rules && config.rules[i].pid != pid; i++)
+		;
+	return i < config.nr_rules ? &config.rules[i] : NULL;
+}
+
+/* The file names the process, or says something else of it, from the next look on. */
+static void names(pid_t pid, int priority, unsigned int weight)
+{
+	struct rule *rule = rule_of(pid);
+
+	if (!rule) {
+		config.rules = realloc(config.rules, (config.nr_rules + 1) * sizeof(*rule));
+		rule = &config.rules[config.nr_rules++];
+	}
+	*rule = (struct rule){ .kind = RULE_PID, .pid = pid, .priority = priority, .weight = weight };
+	e.search_ns = 0;
 }
 
 static void add(pid_t pid, int priority)
 {
-	struct process new = { .pid = pid, .pidfd = open("/dev/null", O_RDONLY | O_CLOEXEC), .priority = priority, .weight = SCHED_WEIGHT_NORMAL };
+	process_of(pid, 0);
+	names(pid, priority, SCHED_WEIGHT_NORMAL);
+}
 
-	CHECK(!engine_add(&e, &new));
+/* It names the process no more. */
+static void take_out(pid_t pid)
+{
+	struct rule *rule = rule_of(pid);
+
+	*rule = config.rules[--config.nr_rules];
+	e.search_ns = 0;
 }
 
 /* A queue with work. */
@@ -583,7 +646,7 @@ TEST(lower_is_held_while_higher_works)
 TEST(one_look_without_work_loses_no_turn)
 {
 	low_and_high();
-	e.policy = SCHED_FIFO;
+	config.policy = SCHED_FIFO;
 	idles(high);
 	look();
 	now_ns += 10 * NS_PER_MS;
@@ -601,7 +664,7 @@ TEST(one_look_without_work_loses_no_turn)
 TEST(held_one_has_work_even_with_an_empty_ring)
 {
 	low_and_high();
-	e.policy = SCHED_FIFO;
+	config.policy = SCHED_FIFO;
 	idles(high);
 	look();
 	works(20, 0);
@@ -628,7 +691,7 @@ TEST(whom_somebody_else_keeps_off_is_not_waited_for)
 TEST(who_is_on_the_way_back_is_waited_for)
 {
 	low_and_high();
-	e.policy = SCHED_RR;
+	config.policy = SCHED_RR;
 	look();
 	CHECK(off(high) && !off(low));
 	now_ns += SLICE_NS;
@@ -714,7 +777,7 @@ TEST(hold_that_somebody_ended_is_made_again)
 TEST(hold_that_somebody_ended_says_nothing_of_work)
 {
 	low_and_high();
-	e.policy = SCHED_FIFO;
+	config.policy = SCHED_FIFO;
 	idles(high);
 	look();
 	works(20, 0);
@@ -748,40 +811,84 @@ TEST(relief_is_left_alone_and_counts)
 	look();
 	look();
 	CHECK(fake.holds == 1 && !fake.resumes);
-	CHECK(e.nodes[0]->clients[0]->ran_ns == NS_PER_MS && e.nodes[0]->clients[0]->party->sched.ran);
+	CHECK(e.nodes[0]->clients[0]->party->sched.ran);
 }
 
-TEST(who_is_removed_gets_its_queues_back)
+TEST(process_that_is_taken_out_gets_its_queues_back)
 {
 	low_and_high();
 	look();
 	CHECK(off(low));
-	engine_remove(&e, engine_find(&e, 10));
-	CHECK(!off(low) && fake.opened == 1);
-	engine_remove(&e, engine_find(&e, 20));
-	CHECK(!fake.opened);
+	take_out(10);
+	look();
+	CHECK(!off(low) && e.nr_processes == 1 && fake.opened == 1);
+	take_out(20);
+	look();
+	CHECK(!e.nr_processes && !fake.opened);
+	CHECK(look() == SCHED_NEVER);
 }
 
-TEST(who_is_removed_has_no_turn_any_more)
+TEST(process_that_is_taken_out_has_no_turn_any_more)
 {
 	low_and_high();
-	e.policy = SCHED_RR;
+	config.policy = SCHED_RR;
 	look();
 	CHECK(off(high));
-	engine_remove(&e, engine_find(&e, 10));
+	take_out(10);
 	add(30, 0);
 	works(30, 0);
 	look();
 	CHECK(off(high) != off(fake_queue(30, 1, 0)));
 }
 
-TEST(who_remains_gets_its_queues_back)
+TEST(process_that_remains_gets_its_queues_back)
 {
 	low_and_high();
 	look();
-	engine_remove(&e, engine_find(&e, 20));
-	CHECK(look() == SCHED_NEVER);
+	take_out(20);
+	CHECK(look() == NS_PER_S);
 	CHECK(!off(low));
+}
+
+/* A process is searched for each second, which is when a new one is seen. */
+TEST(new_process_is_seen_within_a_second)
+{
+	process_of(20, 0);
+	add(10, 0);
+	low = works(10, 0);
+	CHECK(look() == NS_PER_S && e.nr_processes == 1);
+	names(20, 1, SCHED_WEIGHT_NORMAL);
+	high = works(20, 0);
+	e.search_ns = now_ns + NS_PER_S;
+	look();
+	CHECK(e.nr_processes == 1 && !off(low));
+	now_ns += NS_PER_S;
+	look();
+	CHECK(e.nr_processes == 2 && off(low));
+}
+
+/* Its pid is another process's by now, which the file does not name. */
+TEST(process_that_has_ended_is_forgotten)
+{
+	char exe[400];
+
+	low_and_high();
+	look();
+	*rule_of(20) = (struct rule){ .kind = RULE_EXE, .name = strdup("/bin/high"), .priority = 1, .weight = 100 };
+	snprintf(exe, sizeof(exe), "%s/20/exe", config.proc);
+	CHECK(!symlink("/bin/high", exe));
+	now_ns += NS_PER_S;
+	look();
+	CHECK(off(low) && e.nr_processes == 2);
+	CHECK(!unlink(exe) && !symlink("/bin/other", exe));
+	now_ns += NS_PER_S;
+	look();
+	CHECK(!off(low) && e.nr_processes == 1);
+	snprintf(exe, sizeof(exe), "%s/10/status", config.proc);
+	CHECK(!unlink(exe));
+	now_ns += NS_PER_S;
+	look();
+	CHECK(!e.nr_processes && !fake.opened);
 }
 
 TEST(looks_are_as_frequent_as_they_can_matter)
@@ -789,10 +896,11 @@ TEST(looks_are_as_frequent_as_they_can_matter)
 	CHECK(look() == SCHED_NEVER);
 	add(10, 0);
 	low = works(10, 0);
-	CHECK(look() == SCHED_NEVER && !e.looks);
+	CHECK(look() == NS_PER_S);
 	add(20, 0);
+	high = fake_queue(20, 2, 0);
 	CHECK(look() == 50 * NS_PER_MS);
-	high = fake_queue(20, 1, 0);
+	high->gpu_id = 1;
 	CHECK(look() == 5 * NS_PER_MS);
 	works(20, 0);
 	CHECK(look() == 500 * NS_PER_US);
@@ -803,13 +911,15 @@ TEST(looks_are_as_frequent_as_they_can_matter)
 	CHECK(look() == 5 * NS_PER_MS);
 	fake.nr = 0;
 	CHECK(look() == 50 * NS_PER_MS && !e.nr_nodes);
+	now_ns += NS_PER_S;
+	CHECK(look() == NS_PER_S && !e.nr_processes && !fake.opened);
 }
 
 TEST(a_turn_ends_in_time)
 {
 	low_and_high();
-	e.policy = SCHED_RR;
-	e.values[POLL_US] = 1000000;
+	config.policy = SCHED_RR;
+	config.values[POLL_US] = 1000000;
 	CHECK(look() == SLICE_NS);
 	CHECK(look() == SLICE_NS - NS_PER_MS);
 }
@@ -866,7 +976,7 @@ static void job_and_single(int priority)
 TEST(turn_is_a_jobs)
 {
 	job_and_single(0);
-	e.policy = SCHED_RR;
+	config.policy = SCHED_RR;
 	look();
 	CHECK(!off(member) && !off(other_member) && off(single));
 	now_ns += SLICE_NS;
@@ -882,7 +992,7 @@ TEST(turn_is_a_jobs)
 TEST(job_comes_first_in_first_out_as_one)
 {
 	job_and_single(0);
-	e.policy = SCHED_FIFO;
+	config.policy = SCHED_FIFO;
 	idles(other_member);
 	idles(single);
 	look();
@@ -938,10 +1048,9 @@ TEST(idle_process_of_a_job_is_not_held_until_it_works)
 
 TEST(the_same_job_of_two_users_is_two)
 {
-	struct process new = { .pid = 11, .pidfd = open("/dev/null", O_RDONLY | O_CLOEXEC), .uid = 1000, .weight = SCHED_WEIGHT_NORMAL };
-
 	add(10, 0);
-	CHECK(!engine_add(&e, &new));
+	add(11, 0);
+	process_of(11, 1000);
 	add(20, 1);
 	member = works_in(5, 10, 1);
 	other_member = works_in(5, 11, 2);
@@ -979,32 +1088,32 @@ TEST(processes_of_a_job_share_a_node)
 	int policy;
 
 	for (policy = 0; policy < SCHED_NR_POLICIES; policy++) {
-		begin();
+		if (policy) {
+			end();
+			begin();
+		}
 		add(10, 0);
 		add(11, 5);
-		e.policy = (enum sched_policy)policy;
+		config.policy = (enum sched_policy)policy;
 		member = works_in(5, 10, 1);
 		other_member = works_in(5, 11, 1);
 		CHECK(look() == 50 * NS_PER_MS);
 		now_ns += SLICE_NS;
 		look();
 		CHECK(!off(member) && !off(other_member) && !fake.holds);
-		if (policy < SCHED_NR_POLICIES - 1)
-			end();
 	}
 }
 
-/* A process of one's own beside one to which an administrator has given more gains nothing. */
+/* A process beside one that the file names with more gains nothing by it. */
 TEST(job_is_as_urgent_as_the_least_of_it)
 {
 	job_and_single(3);
-	engine_find(&e, 10)->priority = 5;
-	engine_find(&e, 10)->weight = 400;
-	engine_find(&e, 11)->weight = 50;
+	names(10, 5, 400);
+	names(11, 0, 50);
 	look();
 	CHECK(off(member) && off(other_member));
 	CHECK(e.nodes[0]->clients[0]->party->sched.weight == 50);
-	engine_find(&e, 11)->priority = 4;
+	names(11, 4, 50);
 	look();
 	CHECK(!off(member) && !off(other_member) && off(single));
 }
@@ -1013,10 +1122,11 @@ TEST(job_whose_process_ends_goes_on)
 {
 	job_and_single(1);
 	look();
-	engine_remove(&e, engine_find(&e, 10));
-	CHECK(!off(member) && off(other_member));
+	fake.jobs[member - fake.queues] = 0;
+	member->pid = 99;
+	now_ns += NS_PER_S;
 	look();
-	CHECK(!off(other_member) && !off(single));
+	CHECK(e.nr_processes == 2 && !off(other_member) && !off(single));
 }
 
 /* What cannot be held runs beside the others, and the rest of the job is held all the same. */
@@ -1049,6 +1159,7 @@ TEST(so_many_nodes_and_no_more)
 TEST(failures_are_told_and_looked_after)
 {
 	low_and_high();
+	look();
 	fake.event = (struct gpreempt_event){ .type = GPREEMPT_EVENT_RESUMED, .pid = 30, .gpu_id = 1 };
 	fake.nr_events = 3;
 	CHECK(!engine_events(&e));
@@ -1057,228 +1168,180 @@ TEST(failures_are_told_and_looked_after)
 	CHECK(engine_events(&e));
 	fake.event = (struct gpreempt_event){ .type = GPREEMPT_EVENT_FAILED, .gpu_id = 1, .queue_id = ~0U, .value = ETIME };
 	fake.nr_events = 2;
-	CHECK(engine_events(&e) && e.failures == 2 && strstr(said, "gpu 1: preempting failed: Timer expired"));
+	CHECK(engine_events(&e) && strstr(said, "gpu 1: preempting failed: Timer expired"));
 }
 
 TEST(so_many_processes_and_no_more)
 {
-	struct process new = { .pidfd = -1, .weight = SCHED_WEIGHT_NORMAL };
 	pid_t pid;
 
-	for (pid = 1; pid <= MAX_PROCESSES; pid++)
+	for (pid = 1; pid <= MAX_PROCESSES + 2; pid++) {
 		add(pid, 0);
-	new.pid = pid;
-	CHECK(engine_add(&e, &new) == -EUSERS);
-	end();
-	begin();
-	fake.open_error = -ENOENT;
-	CHECK(engine_add(&e, &new) == -ENOENT && !e.nr_processes);
-}
-
-/* ---- answers ---- */
-
-static pid_t child;
-
-static void start_child(void)
-{
-	child = fork();
-	if (!child) {
-		pause();
-		_exit(0);
+		works(pid, 0);
 	}
+	look();
+	CHECK(e.nr_processes == MAX_PROCESSES && !strcmp(said, "more than 256 processes fit; the others are left alone\n"));
+	said[0] = '\0';
+	now_ns += NS_PER_S;
+	look();
+	CHECK(!said[0]);
 }
 
-static void end_child(void)
+TEST(missing_device_is_told_once_and_tried_again)
 {
-	kill(child, SIGKILL);
-	waitpid(child, NULL, 0);
+	low_and_high();
+	fake.open_error = -ENOENT;
+	CHECK(look() == NS_PER_S && strstr(said, "queues cannot be listed: No such file"));
+	said[0] = '\0';
+	look();
+	CHECK(!said[0]);
+	fake.open_error = 0;
+	look();
+	CHECK(off(low));
 }
 
-/* Of user @uid, for the child if the request has a %d. */
-static bool answers(uid_t uid, const char *request, int status, const char *text)
-{
-	char line[512];
-	json_object *reply, *member;
-	const char *error = "";
-	bool good;
+/* ---- the file ---- */
 
-	snprintf(line, sizeof(line), request, child);
-	reply = control_answer(&e, uid, getpid(), line);
-	if (json_object_object_get_ex(reply, "error", &member))
-		error = json_object_get_string(member);
-	good = json_object_object_get_ex(reply, "status", &member) && json_object_get_int(member) == status &&
-	       (text ? !!strstr(error, text) : !*error);
-	if (!good)
-		printf("# %s\n# %s\n", line, json_object_to_json_string(reply));
-	json_object_put(reply);
-	return good;
+static char file_path[300];
+
+/* Is all of it right? */
+static bool reads(const char *text, bool first)
+{
+	snprintf(file_path, sizeof(file_path), "%s/conf", folder);
+	write_file(file_path, text);
+	said[0] = '\0';
+	e.search_ns = 0;
+	return config_read(&config, file_path, first);
 }
 
-TEST(requests_that_are_none_are_refused)
+/* It is refused, and this is what is said, after the path. */
+static bool refused(const char *text, const char *why)
 {
-	static const char *const bad[] = {
-		"", "x", "[]", "5", "null", "{", "\"status\"", "{\"command\":", "{\"command\":5}", "{}", "{\"command\":\"stop\"}", "{\"command\":null}",
-		"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[",
-	};
-	size_t i;
+	struct config before = config;
 
-	child = getpid();
-	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		CHECK(answers(0, bad[i], EXIT_USAGE, i < 8 || i > 11 ? "no JSON object" : "there is no command"));
-	CHECK(answers(0, "{\"command\":\"add\"}", EXIT_USAGE, "pid is a number from 1"));
-	CHECK(answers(0, "{\"command\":\"add\",\"pid\":0}", EXIT_USAGE, "pid is a number from 1"));
-	CHECK(answers(0, "{\"command\":\"add\",\"pid\":\"%d\"}", EXIT_USAGE, "pid is a number from 1"));
-	CHECK(answers(0, "{\"command\":\"add\",\"pid\":99999999999}", EXIT_USAGE, "pid is a number from 1"));
-	CHECK(answers(0, "{\"command\":\"add\",\"pid\":2147483647}", EXIT_FAILED, "no such process"));
-	CHECK(answers(0, "{\"command\":\"remove\",\"pid\":%d}", EXIT_FAILED, "not registered"));
-	CHECK(answers(0, "{\"command\":\"policy\"}", EXIT_USAGE, "which policy? hpf fifo rr fair; kept hpf"));
-	CHECK(answers(0, "{\"command\":\"set\",\"value\":\"5\"}", EXIT_USAGE, "there is no setting"));
+	return !reads(text, false) && !strncmp(said, file_path, strlen(file_path)) && strstr(said + strlen(file_path), why) == said + strlen(file_path) &&
+	       !memcmp(&before, &config, sizeof(config));
 }
 
-TEST(bad_values_are_told_with_bound_and_what_stays)
+TEST(file_says_policy_settings_and_processes)
 {
-	start_child();
-	CHECK(answers(0, "{\"command\":\"add\",\"pid\":%d,\"priority\":1024}", EXIT_FAILED, "priority=1024 is not a number from -1023 to 1023"));
-	CHECK(!e.nr_processes);
-	CHECK(answers(0, "{\"command\":\"add\",\"pid\":%d,\"priority\":-5,\"weight\":300}", EXIT_DONE, NULL));
-	CHECK(answers(0, "{\"command\":\"add\",\"pid\":%d,\"weight\":0}", EXIT_FAILED, "weight=0 is not a number from 1 to 10000; kept 300"));
-	CHECK(answers(0, "{\"command\":\"add\",\"pid\":%d,\"priority\":\"x\"}", EXIT_FAILED, "is not a number from -1023 to 1023; kept -5"));
-	CHECK(answers(0, "{\"command\":\"add\",\"pid\":%d,\"priority\":null}", EXIT_FAILED, "priority=null is not"));
-	CHECK(engine_find(&e, child)->priority == -5 && engine_find(&e, child)->weight == 300);
-	CHECK(answers(0, "{\"command\":\"policy\",\"name\":\"best\"}", EXIT_FAILED, "there is no policy best (hpf fifo rr fair); kept hpf"));
-	CHECK(answers(0, "{\"command\":\"policy\",\"name\":\"KEDF\"}", EXIT_FAILED, "gpreemptd has not XSched's policy KEDF (hpf fifo rr fair); kept hpf"));
-	CHECK(answers(0, "{\"command\":\"policy\",\"name\":\"RR\"}", EXIT_DONE, NULL) && e.policy == SCHED_RR);
-	CHECK(answers(0, "{\"command\":\"set\",\"name\":\"slice_us\",\"value\":\"499\"}", EXIT_FAILED,
-		      "slice_us=499 is not a number from 500 to 1000000; kept 5000"));
-	CHECK(answers(0, "{\"command\":\"set\",\"name\":\"slice_us\",\"value\":\"500\"}", EXIT_DONE, NULL) && e.values[SLICE_US] == 500);
-	CHECK(answers(0, "{\"command\":\"set\",\"name\":\"poll_us\",\"value\":\"1x\"}", EXIT_FAILED, "poll_us=1x is not a number from 100"));
-	CHECK(answers(0, "{\"command\":\"set\",\"name\":\"poll_us\",\"value\":\"18446744073709551617\"}", EXIT_FAILED, "kept 500"));
-	CHECK(answers(0, "{\"command\":\"set\",\"name\":\"poll_us\"}", EXIT_FAILED, "poll_us= is not"));
-	CHECK(answers(0, "{\"command\":\"set\",\"name\":\"nonsense\",\"value\":\"5\"}", EXIT_USAGE, "there is no setting nonsense"));
-	end_child();
+	CHECK(reads("# one\n\n [settings] \npolicy = CFS\nslice_us=7000\n poll_us = 100 \n[processes]\n"
+		    "exe /bin/x=y = weight=300\nuser 1000 = batch weight=50\n cgroup  a.slice = -5 \npid 77 =\tweight=1 1023\n# end", true));
+	CHECK(!said[0] && config.policy == SCHED_FAIR && config.values[SLICE_US] == 7000 && config.values[POLL_US] == 100);
+	CHECK(config.values[INTERVAL_MS] == 5 && config.nr_rules == 4);
+	CHECK(config.rules[0].kind == RULE_EXE && !strcmp(config.rules[0].name, "/bin/x=y") && config.rules[0].weight == 300 &&
+	      config.rules[0].priority == GPREEMPT_PRIORITY_NORMAL);
+	CHECK(config.rules[1].kind == RULE_USER && config.rules[1].uid == 1000 && config.rules[1].priority == -100 && config.rules[1].weight == 50);
+	CHECK(config.rules[2].kind == RULE_CGROUP && !strcmp(config.rules[2].name, "a.slice") && config.rules[2].priority == -5);
+	CHECK(config.rules[3].kind == RULE_PID && config.rules[3].pid == 77 && config.rules[3].priority == 1023 && config.rules[3].weight == 1);
+	/* What the next one does not name is as without a file. */
+	CHECK(reads("", false) && config.policy == SCHED_HPF && config.values[SLICE_US] == 5000 && !config.nr_rules);
+}
+
+TEST(mistakes_are_told_with_line_value_bound_and_what_stays)
+{
+	CHECK(reads("[settings]\npolicy = rr\nslice_us = 8000\n[processes]\npid 10 = 5\n", true));
+	CHECK(refused("[settings]\n\nslice_us = 499\n", ":3: slice_us=499 is not a number from 500 to 1000000; kept 8000\n"));
+	CHECK(refused("[settings]\npoll_us = 1x\n", ":2: poll_us=1x is not a number from 100 to 1000000; kept 500\n"));
+	CHECK(refused("[settings]\ntimeout_ms =\n", ":2: timeout_ms= is not a number from 1 to 60000; kept 1000\n"));
+	CHECK(refused("[settings]\ninterval_ms = 18446744073709551617\n", ":2: interval_ms=18446744073709551617 is not a number from 1 to 10000; kept 5\n"));
+	CHECK(refused("[settings]\nnonsense = 1\n", ":2: there is no setting nonsense (policy slice_us poll_us interval_ms timeout_ms)\n"));
+	CHECK(refused("[settings]\nslice_us\n", ":2: there is no = in: slice_us\n"));
+	CHECK(refused("[settings]\npolicy = best\n", ":2: policy=best is no policy (hpf fifo rr fair); kept rr\n"));
+	CHECK(refused("[settings]\npolicy = KEDF\n", ":2: policy=KEDF is a policy of XSched that gpreemptd has not (hpf fifo rr fair); kept rr\n"));
+	CHECK(refused("slice_us = 5000\n", ":1: before the first section: slice_us = 5000\n"));
+	CHECK(refused("[tunables]\nslice_us = 1\n", ":1: neither [settings] nor [processes]: [tunables]\n"));
+	CHECK(refused("[processes]\npid 10 = 1024\n",
+		      ":2: 1024 is neither a priority (-1023..1023) nor a class (latency, normal, batch) nor weight=N\n"));
+	CHECK(refused("[processes]\npid 10 = weight=0\n", ":2: weight=0 is not a number from 1 to 10000\n"));
+	CHECK(refused("[processes]\npid 10 = weight=10001\n", ":2: weight=10001 is not a number from 1 to 10000\n"));
+	CHECK(refused("[processes]\npid 10 =\n", ":2: there is neither a priority nor a class nor weight=N behind the =\n"));
+	CHECK(refused("[processes]\npid 10=5\n", ":2: there is no = with spaces beside it in: pid 10=5\n"));
+	CHECK(refused("[processes]\npid 0 = 5\n", ":2: pid 0 is not a number from 1 to 2147483647\n"));
+	CHECK(refused("[processes]\npid = 5\n", ":2: not `exe PATH`, `user NAME`, `cgroup DIR` or `pid PID`: pid\n"));
+	CHECK(refused("[processes]\nexe train = 5\n", ":2: a program is named by its whole path, not: train\n"));
+	CHECK(refused("[processes]\nuser trainig = 5\n", ":2: there is no user trainig\n"));
+	CHECK(refused("[processes]\njob 5 = 5\n", ":2: neither exe nor user nor cgroup nor pid: job\n"));
+	/* All of them at once, and the lines that are right are not in force. */
+	CHECK(refused("[settings]\npolicy = fifo\nslice_us = 1\n[processes]\npid 20 = 5\npid x = 5\n", ":3: slice_us=1 is not"));
+	CHECK(strstr(said, ":6: pid x is not a number") && config.policy == SCHED_RR && config.rules[0].pid == 10);
+	CHECK(!config_read(&config, "/no/such/file", false) && strstr(said, "/no/such/file: No such file") && config.nr_rules == 1);
+	/* Nothing is kept where nothing was. */
+	CHECK(!reads("[settings]\nslice_us = 1\npolicy = best\n", true) && !strstr(said, "kept"));
 }
 
 TEST(settings_have_their_bounds)
 {
-	uint64_t value;
-	char text[32];
+	char text[64];
 	int i;
 
 	for (i = 0; i < NR_SETTINGS; i++) {
-		CHECK(setting_find(settings[i].name) == i);
-		snprintf(text, sizeof(text), "%llu", (unsigned long long)settings[i].least);
-		CHECK(setting_parse(i, text, &value) && value == settings[i].least);
-		snprintf(text, sizeof(text), "%llu", (unsigned long long)settings[i].least - 1);
-		CHECK(!setting_parse(i, text, &value));
-		snprintf(text, sizeof(text), "%llu", (unsigned long long)settings[i].most);
-		CHECK(setting_parse(i, text, &value));
-		snprintf(text, sizeof(text), "%llu", (unsigned long long)settings[i].most + 1);
-		CHECK(!setting_parse(i, text, &value));
-		CHECK(settings[i].normal >= settings[i].least && settings[i].normal <= settings[i].most);
-		CHECK(!setting_parse(i, "-1", &value) && !setting_parse(i, "", &value) && !setting_parse(i, " 5000", &value));
-	}
-	CHECK(setting_find("") == -1);
-}
+		uint64_t least = settings[i].least, most = settings[i].most;
+		const struct { uint64_t value; bool good; } tries[] = { { least, true }, { most, true }, { least - 1, false }, { most + 1, false } };
+		size_t k;
 
-#define NOBODY	65534
-
-/* The child is root's, as the tests are. */
-TEST(users_do_nothing_to_others)
-{
-	start_child();
-	CHECK(answers(NOBODY, "{\"command\":\"add\",\"pid\":%d}", EXIT_DENIED, "another user's"));
-	CHECK(answers(NOBODY, "{\"command\":\"policy\",\"name\":\"rr\"}", EXIT_DENIED, "policy=rr: only root chooses the policy; kept hpf"));
-	CHECK(answers(NOBODY, "{\"command\":\"set\",\"name\":\"slice_us\",\"value\":\"9000\"}", EXIT_DENIED, "only root changes settings; kept 5000"));
-	CHECK(answers(0, "{\"command\":\"add\",\"pid\":%d}", EXIT_DONE, NULL));
-	CHECK(answers(NOBODY, "{\"command\":\"remove\",\"pid\":%d}", EXIT_DENIED, "another user's"));
-	CHECK(e.nr_processes == 1);
-	end_child();
-}
-
-static bool sees(uid_t uid, size_t processes)
-{
-	json_object *reply = control_answer(&e, uid, getpid(), "{\"command\":\"status\"}"), *list = NULL;
-	bool good = json_object_object_get_ex(reply, "processes", &list) && json_object_array_length(list) == processes;
-
-	json_object_put(reply);
-	return good;
-}
-
-TEST(status_tells_each_processs_job)
-{
-	json_object *reply, *list, *job;
-	static const char *const ids[] = { "0", "18446744073709551615" };
-	size_t i;
-
-	for (i = 0; i < 2; i++) {
-		add(10, 0);
-		add(20, 0);
-		works_in(i ? ~0ull : 0, 10, 1);
-		works_in(i ? ~0ull : 0, 20, 1);
-		look();
-		reply = control_answer(&e, 0, getpid(), "{\"command\":\"status\"}");
-		CHECK(json_object_object_get_ex(reply, "processes", &list) && json_object_array_length(list) == 2);
-		CHECK(json_object_object_get_ex(json_object_array_get_idx(list, 0), "job", &job) && !strcmp(json_object_to_json_string(job), ids[i]));
-		json_object_put(reply);
-		fake.nr = 0;
-		look();
-		CHECK(!engine_find(&e, 10)->job);
-		engine_remove(&e, engine_find(&e, 10));
-		engine_remove(&e, engine_find(&e, 20));
+		CHECK(settings[i].normal >= least && settings[i].normal <= most);
+		for (k = 0; k < 4; k++) {
+			snprintf(text, sizeof(text), "[settings]\n%s = %llu\n", settings[i].name, (unsigned long long)tries[k].value);
+			CHECK(reads(text, true) == tries[k].good && (!tries[k].good || config.values[i] == tries[k].value));
+		}
 	}
 }
 
-TEST(users_see_and_register_their_own_at_normal_most)
+TEST(environment_names_the_policy_if_the_file_does_not)
 {
-	int ready[2];
-	char byte;
+	const char *proc = config.proc;
 
-	if (geteuid()) {
-		printf("# not root: nothing to try\n");
-		return;
-	}
-	CHECK(!pipe(ready));
-	child = fork();
-	if (!child) {
-		if (!setuid(NOBODY) && write(ready[1], "", 1) == 1)
-			pause();
-		_exit(0);
-	}
-	CHECK(read(ready[0], &byte, 1) == 1);
-	close(ready[0]);
-	close(ready[1]);
-	CHECK(answers(NOBODY, "{\"command\":\"add\",\"pid\":%d,\"priority\":8}", EXIT_DENIED, "priority=8 is above 7, which takes root"));
-	CHECK(answers(NOBODY, "{\"command\":\"add\",\"pid\":%d,\"weight\":101}", EXIT_DENIED, "weight=101 is above 100, which takes root"));
-	CHECK(!e.nr_processes);
-	CHECK(answers(NOBODY, "{\"command\":\"add\",\"pid\":%d,\"priority\":7,\"weight\":100}", EXIT_DONE, NULL));
-	CHECK(sees(NOBODY, 1) && sees(0, 1) && sees(1, 0));
-	CHECK(answers(NOBODY, "{\"command\":\"add\",\"pid\":%d,\"priority\":-3}", EXIT_DONE, NULL) && engine_find(&e, child)->priority == -3);
-	/* What an administrator has said stays said. */
-	CHECK(answers(0, "{\"command\":\"add\",\"pid\":%d,\"priority\":-50}", EXIT_DONE, NULL));
-	CHECK(answers(NOBODY, "{\"command\":\"add\",\"pid\":%d,\"priority\":7}", EXIT_DENIED, "an administrator has registered it"));
-	CHECK(answers(NOBODY, "{\"command\":\"remove\",\"pid\":%d}", EXIT_DENIED, "an administrator has registered it"));
-	CHECK(engine_find(&e, child)->priority == -50);
-	CHECK(answers(0, "{\"command\":\"remove\",\"pid\":%d}", EXIT_DONE, NULL) && !e.nr_processes);
-	end_child();
+	config_init(&config, "RR");
+	CHECK(reads("", true) && config.policy == SCHED_RR);
+	CHECK(reads("[settings]\npolicy = fifo\n", false) && config.policy == SCHED_FIFO);
+	CHECK(reads("", false) && config.policy == SCHED_RR);
+	config_init(&config, "LAX");
+	CHECK(strstr(said, "XSCHED_SCHED=LAX is a policy of XSched that gpreemptd has not (hpf fifo rr fair); kept hpf") && config.policy == SCHED_HPF);
+	config_init(&config, "");
+	CHECK(config.policy == SCHED_HPF);
+	config.proc = proc;
 }
 
-TEST(one_that_has_ended_is_not_registered_any_more)
+/* The first line that fits says what the process is. */
+TEST(processes_are_known_by_program_user_cgroup_or_pid)
 {
-	start_child();
-	CHECK(answers(0, "{\"command\":\"add\",\"pid\":%d}", EXIT_DONE, NULL));
-	kill(child, SIGKILL);
-	waitpid(child, NULL, 0);
-	CHECK(answers(0, "{\"command\":\"add\",\"pid\":%d}", EXIT_FAILED, "no such process"));
+	char path[400];
+	const char *of = process_of(10, 1000);
+	struct process found = { 0 };
+
+	snprintf(path, sizeof(path), "%s/exe", of);
+	CHECK(!symlink("/opt/train", path));
+	snprintf(path, sizeof(path), "%s/cgroup", of);
+	write_file(path, "0::/a.slice/b.service\n");
+	CHECK(reads("[processes]\nuser 7 = 1\nexe /opt/train2 = 2\ncgroup a.slic = 3\npid 11 = 4\n", true) && !config_match(&config, 10, &found));
+	CHECK(reads("[processes]\nexe /opt/train = 5 weight=9\nuser 1000 = 6\n", true) && config_match(&config, 10, &found));
+	CHECK(found.pid == 10 && found.uid == 1000 && found.priority == 5 && found.weight == 9);
+	CHECK(reads("[processes]\nuser 1000 = 6\npid 10 = 8\n", true) && config_match(&config, 10, &found) && found.priority == 6);
+	CHECK(reads("[processes]\ncgroup a.slice = 7\n", true) && config_match(&config, 10, &found) && found.priority == 7);
+	CHECK(reads("[processes]\npid 10 = 8\n", true) && config_match(&config, 10, &found) && found.priority == 8);
+	/* It has ended. */
+	CHECK(!config_match(&config, 11, &found));
 }
 
-TEST(missing_module_is_told)
+TEST(wrong_file_moves_nothing_and_a_right_one_gives_back)
 {
-	start_child();
-	fake.open_error = -ENOENT;
-	CHECK(answers(0, "{\"command\":\"add\",\"pid\":%d}", EXIT_NO_MODULE, "try: gpreemptctl doctor"));
-	fake.open_error = -EPERM;
-	CHECK(answers(0, "{\"command\":\"add\",\"pid\":%d}", EXIT_FAILED, "Operation not permitted"));
-	end_child();
+	process_of(10, 0);
+	process_of(20, 0);
+	low = works(10, 0);
+	high = works(20, 0);
+	CHECK(reads("[processes]\npid 10 = 0\npid 20 = 1\n", true));
+	look();
+	CHECK(off(low) && !off(high));
+	CHECK(!reads("[processes]\npid 10 = 0\npid 20 = 1024\n", false));
+	look();
+	CHECK(off(low) && !off(high) && fake.holds == 1 && !fake.resumes);
+	CHECK(reads("[processes]\npid 10 = 2\npid 20 = 1\n", false));
+	look();
+	CHECK(!off(low) && off(high));
+	CHECK(reads("[processes]\npid 10 = 2\n", false));
+	look();
+	CHECK(!off(low) && !off(high));
 }
 
 static bool wanted(const char *name, char **names)
@@ -1296,10 +1359,12 @@ int main(int argc, char **argv)
 	size_t i;
 	int n = 0, bad = 0;
 
-	(void)argc;
+	if (argc < 2)
+		return 2;
+	folder = argv[1];
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	for (i = 0; i < nr_tests; i++) {
-		if (!wanted(tests[i].name, argv + 1))
+		if (!wanted(tests[i].name, argv + 2))
 			continue;
 		running = tests[i].name;
 		failed = 0;

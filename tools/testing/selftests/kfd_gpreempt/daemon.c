@@ -8,11 +8,8 @@
  */
 #define _GNU_SOURCE
 #include <signal.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 
 #include "kselftest_harness.h"
@@ -23,7 +20,10 @@
 #include "worker.h"
 #include "../../bench/demo/percentile.h"
 
-#define SOCKET		"/tmp/gpreemptd.socket"
+#define FILE_PATH	"/tmp/gpreemptd.conf"
+#define LOG_PATH	"/tmp/gpreemptd.log"
+#define IN_FORCE	"is in force: "
+#define NOT_IN_FORCE	"is not in force: "
 #define STEPS		40
 
 static bool is_on_path(const char *program)
@@ -36,60 +36,79 @@ static bool is_on_path(const char *program)
 
 /* ---- the daemon ---- */
 
-static int connect_daemon(void)
-{
-	struct sockaddr_un address = { .sun_family = AF_UNIX, .sun_path = SOCKET };
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+/* The section [processes] */
+static char processes[512];
 
-	if (fd >= 0 && !connect(fd, (struct sockaddr *)&address, sizeof(address)))
-		return fd;
-	close(fd);
-	return -1;
+static void name(const struct actor *a, int priority, unsigned int weight)
+{
+	size_t length = strlen(processes);
+
+	snprintf(processes + length, sizeof(processes) - length, "pid %d = %d weight=%u\n", a->pid, priority, weight);
 }
 
-static char answer[65536];
-
-/* True: it was done. The answer is in @answer. */
-static bool ask(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-static bool ask(const char *format, ...)
+static int write_file(const char *settings)
 {
-	int fd = connect_daemon();
-	char request[256];
-	size_t length = 0;
-	va_list args;
-	ssize_t got;
+	FILE *f = fopen(FILE_PATH, "w");
 
-	answer[0] = '\0';
-	va_start(args, format);
-	vsnprintf(request, sizeof(request) - 1, format, args);
-	va_end(args);
-	strcat(request, "\n");
-	if (fd < 0 || send(fd, request, strlen(request), MSG_NOSIGNAL) < 0)
-		return false;
-	while ((got = recv(fd, answer + length, sizeof(answer) - 1 - length, 0)) > 0)
-		length += (size_t)got;
-	answer[length] = '\0';
-	close(fd);
-	return strstr(answer, "\"status\":0");
+	if (!f)
+		return -errno;
+	fprintf(f, "[settings]\n%s\n[processes]\n%s", settings, processes);
+	return fclose(f) ? -errno : 0;
 }
 
-/* Until it answers; negative errno. */
-static pid_t start_daemon(const char *policy)
+static int count_in_log(const char *text)
+{
+	char line[512];
+	FILE *f = fopen(LOG_PATH, "r");
+	int nr = 0;
+
+	while (f && fgets(line, sizeof(line), f))
+		nr += !!strstr(line, text);
+	if (f)
+		fclose(f);
+	return nr;
+}
+
+/* Until it has said this so often; negative errno. */
+static int wait_log(pid_t daemon, const char *text, int nr)
 {
 	uint64_t deadline = kfd_now_ns() + LONG;
-	pid_t pid = fork();
 
-	if (!pid) {
-		execlp("gpreemptd", "gpreemptd", "-S", SOCKET, "-p", policy, NULL);
-		_exit(127);
-	}
-	while (!ask("{\"command\":\"status\"}")) {
-		if (waitpid(pid, NULL, WNOHANG) || kfd_now_ns() >= deadline)
+	while (count_in_log(text) < nr) {
+		if (waitpid(daemon, NULL, WNOHANG) || kfd_now_ns() >= deadline)
 			return -ESRCH;
 		kfd_sleep_ns(5 * MS);
 	}
-	return pid;
+	return 0;
+}
+
+/* Until the processes that have been named are scheduled; negative errno. */
+static pid_t start_daemon(const char *settings)
+{
+	int err = write_file(settings);
+	pid_t pid;
+
+	if (err)
+		return err;
+	unlink(LOG_PATH);
+	pid = fork();
+	if (!pid) {
+		if (freopen(LOG_PATH, "w", stderr))
+			execlp("gpreemptd", "gpreemptd", FILE_PATH, NULL);
+		_exit(127);
+	}
+	err = wait_log(pid, IN_FORCE, 1);
+	return err ? err : pid;
+}
+
+/* It has read the file anew, and said this once more; negative errno. */
+static int reload(pid_t daemon, const char *settings, const char *says)
+{
+	int err = write_file(settings), nr = count_in_log(says);
+
+	if (err || kill(daemon, SIGHUP))
+		return err ? err : -errno;
+	return wait_log(daemon, says, nr + 1);
 }
 
 FIXTURE(gpreemptd) {
@@ -122,15 +141,10 @@ FIXTURE_TEARDOWN(gpreemptd)
 	TEARDOWN_SCHEDULER();
 }
 
-#define DAEMON(policy) do { \
-	self->daemon = start_daemon(policy); \
+#define DAEMON(settings) do { \
+	self->daemon = start_daemon(settings); \
 	ASSERT_GT(self->daemon, 0); \
 } while (0)
-
-static bool add(const struct actor *a, int priority, unsigned int weight)
-{
-	return ask("{\"command\":\"add\",\"pid\":%d,\"priority\":%d,\"weight\":%u}", a->pid, priority, weight);
-}
 
 static int wait_runs(const struct actor *a)
 {
@@ -144,13 +158,11 @@ TEST_F(gpreemptd, hpf_lower_yields_and_continues)
 	struct actor *low = worker(_metadata, 0, 1, self->slots, STEPS, 5 * MS);
 	struct actor *high = worker(_metadata, 0, 1, self->slots, 10, 5 * MS);
 
-	DAEMON("HPF");
-	ASSERT_TRUE(add(low, -5, 100));
-	ASSERT_TRUE(add(high, 5, 100));
+	name(low, -5, 100);
+	name(high, 5, 100);
+	DAEMON("policy = HPF");
 	ASSERT_EQ(0, launch_interrupts(high, low));
 	EXPECT_FALSE(actor_done(high, 0));
-	EXPECT_TRUE(ask("{\"command\":\"status\"}"));
-	EXPECT_NE(NULL, strstr(answer, "\"state\":\"held\""));
 	ASSERT_ENDS_BEFORE(high, low);
 	ASSERT_DONE_ONCE(low, high);
 	EXPECT_LE(1, preempt_count(low, 0));
@@ -164,12 +176,12 @@ TEST_F(gpreemptd, fifo_first_come_is_done_first)
 	struct actor *a[3];
 	int i;
 
-	DAEMON("fifo");
 	for (i = 0; i < 3; i++) {
 		a[i] = worker(_metadata, 0, 1, self->slots / 2, 20, 5 * MS);
 		/* What does not count here says the opposite. */
-		ASSERT_TRUE(add(a[i], i, 100));
+		name(a[i], i, 100);
 	}
+	DAEMON("policy = fifo");
 	ASSERT_EQ(0, launch_begins(a[0]));
 	for (i = 1; i < 3; i++) {
 		ASSERT_EQ(0, launch_preempts(a[i], a[i]));
@@ -207,10 +219,9 @@ TEST_F_TIMEOUT(gpreemptd, rr_gives_everybody_the_same, 120)
 	struct actor *b = worker(_metadata, 0, 1, few_waves(self->slots), STEPS, 10 * MS);
 	uint64_t percent;
 
-	DAEMON("RR");
-	ASSERT_TRUE(ask("{\"command\":\"set\",\"name\":\"slice_us\",\"value\":\"20000\"}"));
-	ASSERT_TRUE(add(a, 100, 300));
-	ASSERT_TRUE(add(b, 0, 100));
+	name(a, 100, 300);
+	name(b, 0, 100);
+	DAEMON("policy = RR\nslice_us = 20000");
 	percent = share(_metadata, self, a, b);
 	EXPECT_GE(percent, 43);
 	EXPECT_LE(percent, 57);
@@ -222,10 +233,9 @@ TEST_F_TIMEOUT(gpreemptd, fair_follows_weights, 120)
 	struct actor *light = worker(_metadata, 0, 1, few_waves(self->slots), STEPS, 10 * MS);
 	uint64_t percent;
 
-	DAEMON("fair");
-	ASSERT_TRUE(ask("{\"command\":\"set\",\"name\":\"slice_us\",\"value\":\"15000\"}"));
-	ASSERT_TRUE(add(heavy, 0, 300));
-	ASSERT_TRUE(add(light, 0, 100));
+	name(heavy, 0, 300);
+	name(light, 0, 100);
+	DAEMON("policy = fair\nslice_us = 15000");
 	percent = share(_metadata, self, heavy, light);
 	EXPECT_GE(percent, 68);
 	EXPECT_LE(percent, 81);
@@ -237,18 +247,15 @@ TEST_F(gpreemptd, killed_daemon_holds_nobody)
 	struct actor *low = worker(_metadata, 0, 1, self->slots / 2, STEPS, 5 * MS);
 	struct actor *high = worker(_metadata, 0, 1, self->slots / 2, 2 * STEPS, 5 * MS);
 
-	DAEMON("hpf");
-	ASSERT_TRUE(add(low, 0, 100));
-	ASSERT_TRUE(add(high, 1, 100));
+	name(low, 0, 100);
+	name(high, 1, 100);
+	DAEMON("policy = hpf");
 	ASSERT_EQ(0, launch_interrupts(high, low));
 	EXPECT_EQ(SIGKILL, end_daemon(self, SIGKILL));
 	EXPECT_EQ(0, wait_runs(low));
 	EXPECT_FALSE(actor_done(high, 0));
 	EXPECT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
 	ASSERT_DONE_ONCE(low, high);
-	/* Another one takes over the socket that was left. */
-	DAEMON("hpf");
-	EXPECT_EQ(0, end_daemon(self, SIGTERM));
 }
 
 TEST_F(gpreemptd, killed_client_holds_nobody)
@@ -257,10 +264,10 @@ TEST_F(gpreemptd, killed_client_holds_nobody)
 	struct actor *high = worker(_metadata, 0, 1, self->slots, 2 * STEPS, 5 * MS);
 	struct actor *held = worker(_metadata, 0, 1, self->slots, STEPS, 5 * MS);
 
-	DAEMON("hpf");
-	ASSERT_TRUE(add(low, 0, 100));
-	ASSERT_TRUE(add(high, 1, 100));
-	ASSERT_TRUE(add(held, 0, 100));
+	name(low, 0, 100);
+	name(high, 1, 100);
+	name(held, 0, 100);
+	DAEMON("policy = hpf");
 	ASSERT_EQ(0, launch_begins(low));
 	ASSERT_EQ(0, actor_submit(held, 0, 0, 1, 0));
 	ASSERT_EQ(0, launch_preempts(high, low));
@@ -270,20 +277,29 @@ TEST_F(gpreemptd, killed_client_holds_nobody)
 	ASSERT_DONE_ONCE(low);
 	EXPECT_EQ(0, actor_tally(high).twice);
 	EXPECT_EQ(0, actor_tally(held).twice);
-	EXPECT_TRUE(ask("{\"command\":\"status\"}"));
-	EXPECT_EQ(NULL, strstr(answer, "\"priority\":1"));
+	/* The file still names all three. */
+	EXPECT_EQ(0, reload(self->daemon, "", "processes with queues now: 1"));
 }
 
-TEST_F(gpreemptd, removed_client_runs)
+TEST_F(gpreemptd, client_that_is_taken_out_runs_and_a_wrong_file_moves_nobody)
 {
 	struct actor *low = worker(_metadata, 0, 1, self->slots / 2, STEPS, 5 * MS);
 	struct actor *high = worker(_metadata, 0, 1, self->slots / 2, 2 * STEPS, 5 * MS);
 
-	DAEMON("hpf");
-	ASSERT_TRUE(add(low, 0, 100));
-	ASSERT_TRUE(add(high, 1, 100));
+	name(low, 0, 100);
+	name(high, 1, 100);
+	DAEMON("policy = hpf");
 	ASSERT_EQ(0, launch_interrupts(high, low));
-	ASSERT_TRUE(ask("{\"command\":\"remove\",\"pid\":%d}", low->pid));
+	/* A wrong line, and low would come first. */
+	processes[0] = '\0';
+	name(low, 2, 100);
+	name(high, 1, 0);
+	ASSERT_EQ(0, reload(self->daemon, "policy = hpf", NOT_IN_FORCE));
+	EXPECT_EQ(0, wait_state(low, 0, "preempted", LONG));
+	EXPECT_EQ(0, preempt_count(high, 0));
+	processes[0] = '\0';
+	name(high, 1, 100);
+	ASSERT_EQ(0, reload(self->daemon, "policy = hpf", IN_FORCE));
 	EXPECT_EQ(0, wait_runs(low));
 	EXPECT_FALSE(actor_done(high, 0));
 	ASSERT_DONE_ONCE(low, high);
@@ -297,9 +313,9 @@ TEST_F_TIMEOUT(gpreemptd, both_schedulers_at_once, 120)
 	struct actor *low = worker(_metadata, 0, 1, self->slots / 4, STEPS, 5 * MS);
 	struct actor *high = worker(_metadata, 0, 1, self->slots / 4, 20, 5 * MS);
 
-	DAEMON("hpf");
-	ASSERT_TRUE(add(low, -5, 100));
-	ASSERT_TRUE(add(high, 5, 100));
+	name(low, -5, 100);
+	name(high, 5, 100);
+	DAEMON("policy = hpf");
 	ASSERT_EQ(0, launch_begins(nice));
 	ASSERT_EQ(0, launch_begins(low));
 	ASSERT_EQ(0, wait_state(nice, 0, "preempted", LONG));
@@ -448,9 +464,9 @@ TEST_F_TIMEOUT(gpreemptd, requests_gain_what_held_back_launches_do_not_give, 240
 	play(_metadata, low, high, 1, &low_ns[1], &high_ns[1]);
 	EXPECT_EQ(self->preemptions, counter("preemptions"));
 
-	DAEMON("hpf");
-	ASSERT_TRUE(add(low, -5, 100));
-	ASSERT_TRUE(add(high, 5, 100));
+	name(low, -5, 100);
+	name(high, 5, 100);
+	DAEMON("policy = hpf");
 	play(_metadata, low, high, 2, &low_ns[2], &high_ns[2]);
 	EXPECT_LE(REQUESTS, preempt_count(low, 0));
 	EXPECT_EQ(0, end_daemon(self, SIGTERM));
@@ -504,6 +520,8 @@ FIXTURE_TEARDOWN(probe)
 		EXPECT_EQ(0, wait_no_queues());
 	scheduler_off();
 }
+
+static char answer[65536];
 
 /* Exit status; what it says is in @answer. */
 static int probe(const char *arguments)
