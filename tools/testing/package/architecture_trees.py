@@ -17,24 +17,21 @@ fails the test.
 TREES = {
     "tools/vgpu/model": {
         "prefixes": {"wave_slots": ["waves_"], "isa_waves": ["waves_"]},
-        "circles": [
-            "aql -> cp", "aql -> dispatch", "cp -> cwsr", "cp -> hws", "cp -> sdma", "cp -> wave_slots",
-            "dispatch -> wave_slots", "isa -> isa_trap", "isa_matrix -> isa_vector", "pm4 -> cp",
-            "pm4 -> cwsr", "pm4 -> dispatch", "pm4 -> hws", "regs -> cp", "regs -> sdma",
-        ],
+        "circles": ["isa -> isa_trap", "isa_matrix -> isa_vector"],
         "names": {
-            "aql.c": 19, "cp.c": 22, "cwsr.c": 33, "discovery.c": 9, "dispatch.c": 3, "firmware.c": 1,
-            "gpuvm.c": 11, "hws.c": 21, "isa.c": 8, "isa_float.c": 22, "isa_matrix.c": 6,
-            "isa_memory.c": 33, "isa_object.c": 4, "isa_scalar.c": 18, "isa_vector.c": 79,
-            "isa_waves.c": 11, "pm4.c": 28, "regs.c": 24, "sdma.c": 27, "wave_slots.c": 20,
+            "aql.c": 10, "cwsr.c": 33, "discovery.c": 9, "dispatch.c": 3, "firmware.c": 1, "gpuvm.c": 11,
+            "hws.c": 21, "isa.c": 8, "isa_float.c": 22, "isa_matrix.c": 6, "isa_memory.c": 33,
+            "isa_object.c": 4, "isa_scalar.c": 18, "isa_vector.c": 79, "isa_waves.c": 11, "pm4.c": 23,
+            "regs.c": 24, "sdma.c": 23, "wave_slots.c": 20,
         },
         "columns": {
-            "aql.c": 11, "asic.c": 2, "cp.c": 22, "cwsr.c": 9, "discovery.c": 5, "dispatch.c": 6,
-            "gpuvm.c": 12, "hws.c": 8, "ih.c": 1, "isa.c": 4, "isa.h": 9, "isa_float.h": 4,
+            "aql.c": 3, "aql.h": 1, "asic.c": 2, "cp.c": 8, "cwsr.c": 9, "device.c": 12, "discovery.c": 5,
+            "dispatch.c": 4, "gpuvm.c": 12, "hws.c": 8, "ih.c": 1, "isa.c": 4, "isa.h": 9, "isa_float.h": 4,
             "isa_lanes.c": 6, "isa_lanes.h": 7, "isa_matrix.c": 1, "isa_memory.c": 12, "isa_scalar.c": 3,
-            "isa_trap.c": 7, "isa_vector.c": 7, "isa_waves.c": 9, "model.h": 18, "os.h": 1, "pm4.c": 19,
-            "product.c": 2, "regs.c": 10, "regs.h": 20, "save_area.h": 4, "sdma.c": 7, "stream.h": 1,
-            "vgpu_model.h": 8, "wave_slots.c": 7,
+            "isa_trap.c": 7, "isa_vector.c": 7, "isa_waves.c": 9, "model.h": 19, "mqd.c": 2, "os.h": 1,
+            "pm4.c": 13, "product.c": 2, "queue.c": 5, "regs.c": 10, "regs.h": 20, "ring.c": 11,
+            "save_area.h": 4, "sdma.c": 7, "sdma_regs.h": 1, "stream.h": 1, "vgpu_model.h": 8,
+            "wave_slots.c": 7,
         },
         "lines": {
             "cp.c": 1, "dispatch.c": 1, "isa_memory.c": 2, "isa_scalar.c": 2, "isa_vector.c": 4, "pm4.c": 1,

@@ -495,7 +495,7 @@ u64 vgpu_cwsr_save(struct vgpu_model *m, struct vgpu_queue *q)
 	u64 bytes, wptr;
 	u32 i;
 
-	vgpu_aql_unread(m, q);
+	vgpu_ring_unread(m, q);
 	c.stack_offset = c.stack_size;
 	c.area_offset = c.stack_size;
 	c.stale_stack = busy && vgpu_fault(m, VGPU_FAULT_STALE_CTL_STACK);
@@ -523,7 +523,7 @@ u64 vgpu_cwsr_save(struct vgpu_model *m, struct vgpu_queue *q)
 			write_mqd(m, q, VGPU_HQD_CNTL_STACK_OFFSET, c.stack_offset);
 			write_mqd(m, q, VGPU_HQD_WG_STATE_OFFSET, c.area_offset);
 		}
-		vgpu_pm4_save(m, q);
+		vgpu_mqd_save(m, q);
 	}
 	m->saved_before = m->saved_mqd;
 	m->saved_mqd = q->mqd;
@@ -544,7 +544,7 @@ static bool bad_dispatch(struct vgpu_model *m, const struct saved_dispatch *r)
 	if (r->magic != RECORD_MAGIC || !r->xccs || r->xccs > VGPU_MAX_XCCS || r->xcc >= r->xccs || !r->chunk || !r->workgroups ||
 	    !r->groups[0] || !r->groups[1] || !r->wg_waves || r->wg_waves > VGPU_MAX_WG_WAVES || !r->last_wg_waves ||
 	    r->last_wg_waves > r->wg_waves || r->packet_dwords > VGPU_DISPATCH_DWORDS || !r->vgprs || r->vgprs % 8 || r->acc % 4 ||
-	    r->lds_bytes % 512 || !vgpu_workgroup_fits(m, r->wg_waves, r->vgprs, r->lds_bytes))
+	    r->lds_bytes % 512 || !vgpu_dispatch_fits(m, r->wg_waves, r->vgprs, r->lds_bytes))
 		return true;
 	return !(r->flags & RECORD_MACHINE_CODE) && !r->steps;
 }

@@ -6,6 +6,7 @@
  * consumed when the last one has started, possibly long before the dispatch is complete.
  */
 #include "model.h"
+#include "aql.h"
 #include "../vgpu_kernel.h"
 
 #define MAX_WORKGROUPS		(1ULL << 32)
@@ -126,6 +127,56 @@ static bool find_kernel(struct vgpu_model *m, struct vgpu_queue *q, const struct
 	return true;
 }
 
+/* Return: does a workgroup fit on an empty compute unit? */
+bool vgpu_dispatch_fits(struct vgpu_model *m, u32 waves, u32 vgprs, u32 lds_bytes)
+{
+	u32 per_simd = vgprs > VGPU_SIMD_VGPRS ? 0 : VGPU_SIMD_VGPRS / vgprs;
+
+	if (per_simd > m->config.waves_per_simd)
+		per_simd = m->config.waves_per_simd;
+	return lds_bytes <= VGPU_CU_LDS_BYTES && waves <= per_simd * m->config.simds_per_cu;
+}
+
+/*
+ * dispatch_scratch() - find the scratch memory for a dispatch
+ * @m: the device
+ * @q: its queue
+ * @d: what its waves begin with is filled in
+ * @bytes: that each lane needs
+ *
+ * The runtime is asked for more if the queue has too little; the packet stays at the head until it
+ * has answered.
+ *
+ * Return: false if there is not enough now.
+ */
+static bool dispatch_scratch(struct vgpu_model *m, struct vgpu_queue *q, struct vgpu_dispatch *d, u32 bytes)
+{
+	u64 signal, value;
+	u32 tmpring;
+
+	if (q->scratch_asked) {
+		if (!vgpu_queue_runtime_read(m, q, QUEUE_INACTIVE, &signal, sizeof(signal)) || !signal ||
+		    !vgpu_vm_read64(m, vgpu_queue_as(q), signal + SIGNAL_VALUE, &value) || value)
+			return false;
+		q->scratch_asked = false;
+	}
+	if (!vgpu_queue_runtime_read(m, q, QUEUE_TMPRING, &tmpring, sizeof(tmpring)) ||
+	    !vgpu_queue_runtime_read(m, q, QUEUE_SCRATCH_SEGMENT, d->launch.segment, sizeof(d->launch.segment)) ||
+	    !vgpu_queue_runtime_read(m, q, QUEUE_SCRATCH, &d->launch.scratch, sizeof(d->launch.scratch))) {
+		vgpu_queue_error(m, q, VGPU_EC_DISPATCH_REGISTER, "no scratch memory", bytes);
+		return false;
+	}
+	d->launch.scratch_bytes = bytes;
+	d->scratch_waves = VGPU_TMPRING_WAVES(tmpring);
+	d->scratch_wave_bytes = VGPU_TMPRING_WAVE_BYTES(tmpring);
+	if (d->scratch_waves && d->scratch_wave_bytes >= (u64)bytes * VGPU_LANES)
+		return true;
+	q->scratch_asked = vgpu_queue_runtime_tell(m, q, INACTIVE_SCRATCH);
+	if (!q->scratch_asked)
+		vgpu_queue_error(m, q, VGPU_EC_DISPATCH_REGISTER, "no scratch memory", bytes);
+	return false;
+}
+
 /**
  * vgpu_dispatch_parse() - what a packet says of a dispatch
  * @m: the device
@@ -176,7 +227,7 @@ bool vgpu_dispatch_parse(struct vgpu_model *m, struct vgpu_queue *q, const struc
 	if (d->machine_code) {
 		/* Faults are the waves' own. */
 		parse_machine_code(m, q, launch, d);
-		if (launch->private_bytes && !vgpu_aql_scratch(m, q, d, launch->private_bytes))
+		if (launch->private_bytes && !dispatch_scratch(m, q, d, launch->private_bytes))
 			return false;
 		goto place;
 	}
@@ -202,8 +253,8 @@ place:
 	/* Waves are numbered through; only the last workgroup of a grid in one dimension may be smaller. */
 	d->last_wg_waves = launch->grid[1] == 1 && launch->grid[2] == 1 ?
 			   (last + VGPU_WAVE_LANES - 1) / VGPU_WAVE_LANES : d->wg_waves;
-	if (!vgpu_workgroup_fits(m, d->wg_waves, d->vgprs, d->lds_bytes)) {
-		bool lds = vgpu_workgroup_fits(m, d->wg_waves, d->vgprs, 0);
+	if (!vgpu_dispatch_fits(m, d->wg_waves, d->vgprs, d->lds_bytes)) {
+		bool lds = vgpu_dispatch_fits(m, d->wg_waves, d->vgprs, 0);
 
 		vgpu_queue_error(m, q, lds ? VGPU_EC_DISPATCH_GROUP_SEGMENT : VGPU_EC_DISPATCH_REGISTER,
 				 "workgroup does not fit on a compute unit", lds ? d->lds_bytes : d->vgprs);
@@ -260,24 +311,4 @@ u32 vgpu_dispatch_waves_of(const struct vgpu_dispatch *d, u32 workgroup)
 bool vgpu_dispatch_complete(const struct vgpu_dispatch *d)
 {
 	return d->waves_done == (d->workgroups - 1) * d->wg_waves + d->last_wg_waves;
-}
-
-/** vgpu_dispatch_launched() - the dispatch at the head of @q, or an XCC's share of it, has launched all its waves */
-void vgpu_dispatch_launched(struct vgpu_model *m, struct vgpu_queue *q)
-{
-	if (q->head->index == VGPU_NO_INDEX)
-		vgpu_pm4_launched(m, q);
-	else
-		vgpu_aql_launched(m, q);
-}
-
-/** vgpu_dispatch_done() - all waves of @d, a dispatch or an XCC's share of one, have ended; it may be gone afterwards */
-void vgpu_dispatch_done(struct vgpu_model *m, struct vgpu_dispatch *d)
-{
-	if (d->index != VGPU_NO_INDEX) {
-		vgpu_aql_part_done(m, d);
-		return;
-	}
-	vgpu_dispatch_drop(d);
-	m->stats.dispatches_done++;
 }

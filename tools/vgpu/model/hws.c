@@ -265,7 +265,7 @@ static u64 map_window(struct vgpu_model *m, u32 xcc, u64 start_ns)
 		struct vgpu_queue *q = container_of(l, struct vgpu_queue, link);
 
 		if (q->kind == VGPU_QUEUE_AQL && q->xcc == xcc)
-			vgpu_aql_joined(m, q);
+			vgpu_ring_joined(m, q);
 	}
 	rl->oversubscribed = rl->chained && rl->mapped < rl->entries;
 	rl->quantum_end_ns = w.connected_ns + quantum * m->config.quantum_ns;
@@ -646,7 +646,7 @@ bool vgpu_hws_map_queue(struct vgpu_model *m, struct vgpu_queue *hiq, const u32 
 	if (w.restored && q->head)
 		q->head_ready_ns = q->ready_ns;
 	if (q->kind == VGPU_QUEUE_AQL)
-		vgpu_aql_joined(m, q);
+		vgpu_ring_joined(m, q);
 	return true;
 }
 

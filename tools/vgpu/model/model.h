@@ -13,7 +13,12 @@
  *   ih.c     interrupt ring
  *   gpuvm.c  address translation and memory access
  *   pm4.c    packets of kernel rings, HIQ and user PM4 queues
- *   cp.c     vgpu_model_run(), hardware queues, doorbells, mapping and unmapping
+ *   queue.c  what a mapped queue is to all who serve it
+ *   ring.c   how far queues have been read, and what they have completed
+ *   mqd.c    what of a queue is in memory while it is not mapped
+ *   stream.c  reading of packets
+ *   cp.c     mapping and unmapping, doorbells
+ *   device.c  vgpu_model_run(): calls all others, and none of them calls it
  *   hws.c    runlist, process and queue slots, rotation
  *   aql.c    AQL packets
  *   dispatch.c  dispatches, from packets of either kind
@@ -45,6 +50,10 @@
 #define VGPU_REFERENCE_NS	10u		/* of a tick of the reference clock, 100 MHz */
 #define VGPU_IB_LEVELS		2u		/* an indirect buffer may refer to another one */
 #define VGPU_QUEUE_RPTR		128u		/* read_dispatch_id in amd_queue_t */
+#define VGPU_AQL_DWORDS		16u		/* of an AQL packet */
+#define VGPU_CU_LDS_BYTES	65536u
+#define VGPU_SIMD_VGPRS		512u
+#define VGPU_DOORBELL_IDLE	(~0ULL)		/* of a doorbell that was taken; no write pointer is that large */
 #define VGPU_COMPUTE_REGS	80u		/* COMPUTE_DISPATCH_INITIATOR to COMPUTE_USER_DATA_15 */
 #define VGPU_DISPATCH_DWORDS	5u		/* of a PM4 packet that launches something, at most */
 
@@ -792,6 +801,13 @@ static inline bool vgpu_queue_retries(const struct vgpu_model *m, const struct v
 	return q->from_runlist && m->xcc[q->xcc].vmid[q->vmid].retry;
 }
 
+/* regs.c */
+u64 *vgpu_doorbell_at(struct vgpu_model *m, u32 doorbell);
+u32 vgpu_sdma_engines(const struct vgpu_model *m);
+u32 vgpu_sdma_aid(const struct vgpu_model *m, u32 engine);
+u32 vgpu_sdma_engine_regs(const struct vgpu_model *m, u32 engine);
+u32 vgpu_sdma_rlc_regs(const struct vgpu_model *m, u32 engine, u32 n);
+
 /* gpuvm.c */
 bool vgpu_tlb_init(struct vgpu_model *m);
 void vgpu_tlb_fini(struct vgpu_model *m);
@@ -815,34 +831,56 @@ bool vgpu_fault_on(struct vgpu_model *m, enum vgpu_fault fault, u32 xcc);
 /* firmware.c */
 bool vgpu_firmware(const struct vgpu_model *m, enum vgpu_firmware firmware);
 
-/* cp.c */
+/* queue.c */
 u32 vgpu_queue_as(const struct vgpu_queue *q);
 struct vgpu_queue *vgpu_queue_part(struct vgpu_model *m, struct vgpu_queue *q, u32 part);
 struct vgpu_queue *vgpu_queue_alloc(struct vgpu_model *m, enum vgpu_queue_kind kind);
-void vgpu_queue_free(struct vgpu_model *m, struct vgpu_queue *q);
-struct vgpu_queue *vgpu_queue_map(struct vgpu_model *m, const struct vgpu_map_request *request);
-bool vgpu_queue_fetch_wptr(struct vgpu_model *m, struct vgpu_queue *q, u64 va);
-void vgpu_doorbell_drop(struct vgpu_model *m, u32 doorbell);
-u64 vgpu_queue_unmap(struct vgpu_model *m, struct vgpu_queue *q, bool save);
-void vgpu_save_reported(struct vgpu_model *m, u64 asked_ns);
 bool vgpu_queue_hung(const struct vgpu_queue *q);
 void vgpu_queue_error(struct vgpu_model *m, struct vgpu_queue *q, enum vgpu_exception code, const char *what, u64 detail);
 u32 vgpu_queue_doorbell_index(const struct vgpu_queue *q);
 u32 vgpu_queue_rptr_dwords(const struct vgpu_queue *q);
 void vgpu_queue_eop(struct vgpu_model *m, struct vgpu_queue *q, u32 source, u32 context_id);
+void vgpu_queue_show(struct vgpu_model *m, const struct vgpu_queue *q);
+bool vgpu_queue_runtime_read(struct vgpu_model *m, const struct vgpu_queue *q, u32 field, void *buf, u32 len);
+bool vgpu_queue_runtime_tell(struct vgpu_model *m, struct vgpu_queue *q, u64 bits);
+
+/* mqd.c */
+bool vgpu_mqd_has(u32 reg);
+void vgpu_mqd_load(struct vgpu_model *m, struct vgpu_queue *q);
+void vgpu_mqd_save(struct vgpu_model *m, struct vgpu_queue *q);
+void vgpu_mqd_save_sdma(struct vgpu_model *m, struct vgpu_queue *q);
+
+/* ring.c */
+void vgpu_ring_launched(struct vgpu_model *m, struct vgpu_queue *q);
+void vgpu_ring_part_done(struct vgpu_model *m, struct vgpu_dispatch *d);
+void vgpu_ring_unread(struct vgpu_model *m, struct vgpu_queue *q);
+void vgpu_ring_joined(struct vgpu_model *m, struct vgpu_queue *q);
+bool vgpu_ring_drained(struct vgpu_model *m, struct vgpu_queue *q);
+void vgpu_ring_signal(struct vgpu_model *m, struct vgpu_queue *q, u64 signal, u64 start_ns);
+void vgpu_ring_heard(struct vgpu_model *m, struct vgpu_queue *q);
+void vgpu_ring_pm4_launched(struct vgpu_model *m, struct vgpu_queue *q);
+void vgpu_ring_expire_full(struct vgpu_model *m, struct vgpu_queue *q);
+u64 vgpu_ring_packet(const struct vgpu_queue *q, u64 index);
+u64 vgpu_ring_head(struct vgpu_model *m, struct vgpu_queue *q);
+void vgpu_ring_consume(struct vgpu_model *m, struct vgpu_queue *q);
+struct vgpu_dispatch *vgpu_ring_find(struct vgpu_queue *q, u64 index);
+void vgpu_ring_report(struct vgpu_model *m, struct vgpu_queue *q);
+void vgpu_ring_report_full(struct vgpu_model *m, struct vgpu_queue *q, enum vgpu_fault fault);
+void vgpu_ring_advance(struct vgpu_queue *q, u32 dwords);
+
+/* cp.c */
+void vgpu_queue_free(struct vgpu_model *m, struct vgpu_queue *q);
+struct vgpu_queue *vgpu_queue_map(struct vgpu_model *m, const struct vgpu_map_request *request);
+bool vgpu_queue_fetch_wptr(struct vgpu_model *m, struct vgpu_queue *q, u64 va);
+void vgpu_doorbell_poll(struct vgpu_model *m, struct vgpu_queue *q);
+u64 vgpu_queue_unmap(struct vgpu_model *m, struct vgpu_queue *q, bool save);
+void vgpu_save_reported(struct vgpu_model *m, u64 asked_ns);
 
 /* aql.c */
 bool vgpu_aql_run(struct vgpu_model *m, struct vgpu_queue *q);
-void vgpu_aql_launched(struct vgpu_model *m, struct vgpu_queue *q);
-void vgpu_aql_part_done(struct vgpu_model *m, struct vgpu_dispatch *d);
-void vgpu_aql_unread(struct vgpu_model *m, struct vgpu_queue *q);
-void vgpu_aql_joined(struct vgpu_model *m, struct vgpu_queue *q);
-bool vgpu_aql_drained(struct vgpu_model *m, struct vgpu_queue *q);
-void vgpu_aql_signal(struct vgpu_model *m, struct vgpu_queue *q, u64 signal, u64 start_ns);
-void vgpu_aql_report(struct vgpu_model *m, struct vgpu_queue *q, enum vgpu_exception code);
-bool vgpu_aql_scratch(struct vgpu_model *m, struct vgpu_queue *q, struct vgpu_dispatch *d, u32 bytes);
 
 /* dispatch.c */
+bool vgpu_dispatch_fits(struct vgpu_model *m, u32 waves, u32 vgprs, u32 lds_bytes);
 bool vgpu_dispatch_parse(struct vgpu_model *m, struct vgpu_queue *q, const struct vgpu_launch *launch, struct vgpu_dispatch *d);
 bool vgpu_dispatch_put(struct vgpu_model *m, struct vgpu_queue *q, const struct vgpu_dispatch *from);
 void vgpu_dispatch_drop(struct vgpu_dispatch *d);
@@ -852,8 +890,6 @@ void vgpu_dispatch_workgroup(const struct vgpu_dispatch *d, u32 own, u32 workgro
 bool vgpu_dispatch_own_workgroup(const struct vgpu_dispatch *d, const u32 workgroup[3], u32 *own);
 u32 vgpu_dispatch_waves_of(const struct vgpu_dispatch *d, u32 workgroup);
 bool vgpu_dispatch_complete(const struct vgpu_dispatch *d);
-void vgpu_dispatch_launched(struct vgpu_model *m, struct vgpu_queue *q);
-void vgpu_dispatch_done(struct vgpu_model *m, struct vgpu_dispatch *d);
 
 /* wave_slots.c */
 bool vgpu_waves_init(struct vgpu_model *m);
@@ -862,7 +898,6 @@ bool vgpu_waves_expire(struct vgpu_model *m);
 bool vgpu_waves_place(struct vgpu_model *m);
 u32 vgpu_waves_slots_busy(const struct vgpu_model *m);
 void vgpu_waves_release(struct vgpu_model *m, struct vgpu_group *g);
-bool vgpu_workgroup_fits(struct vgpu_model *m, u32 waves, u32 vgprs, u32 lds_bytes);
 struct vgpu_group *vgpu_group_get(struct vgpu_model *m);
 void vgpu_group_put(struct vgpu_model *m, struct vgpu_group *g);
 void vgpu_waves_freeze(struct vgpu_model *m, struct vgpu_queue *q);
@@ -888,20 +923,11 @@ u64 vgpu_cwsr_restore(struct vgpu_model *m, struct vgpu_queue *q);
 /* pm4.c */
 bool vgpu_pm4_run(struct vgpu_model *m, struct vgpu_queue *q);
 int vgpu_pm4_ib(struct vgpu_model *m, struct vgpu_queue *q, const u32 *p);
-void vgpu_pm4_show(struct vgpu_model *m, const struct vgpu_queue *q);
-void vgpu_pm4_heard(struct vgpu_model *m, struct vgpu_queue *q);
-void vgpu_pm4_launched(struct vgpu_model *m, struct vgpu_queue *q);
-void vgpu_pm4_expire_full(struct vgpu_model *m, struct vgpu_queue *q);
-void vgpu_pm4_load(struct vgpu_model *m, struct vgpu_queue *q);
-void vgpu_pm4_save(struct vgpu_model *m, struct vgpu_queue *q);
 
 /* sdma.c */
 bool vgpu_sdma_run(struct vgpu_model *m, struct vgpu_queue *q);
 void vgpu_sdma_poll_registers(struct vgpu_model *m);
-u32 vgpu_sdma_rlc_of(const struct vgpu_model *m, u32 index);
-void vgpu_sdma_reset(struct vgpu_model *m);
 struct vgpu_queue *vgpu_sdma_map(struct vgpu_model *m, const struct vgpu_map_request *request);
-void vgpu_sdma_save(struct vgpu_model *m, struct vgpu_queue *q);
 
 /* hws.c */
 void vgpu_hws_set_resources(struct vgpu_model *m, u32 xcc, u32 vmid_mask, u64 queue_mask);

@@ -8,6 +8,7 @@
  * launched, stay at the head until that is over.
  */
 #include "model.h"
+#include "aql.h"
 
 #define PM4_TYPE(h)		((h) >> 30)
 #define PM4_OPCODE(h)		(((h) >> 8) & 0xff)
@@ -17,7 +18,6 @@
 #define PM4_IB_DWORDS		4
 #define PM4_INDIRECT_DWORDS	4			/* of DISPATCH_INDIRECT, as a compute engine reads it */
 #define PM4_IB_CHAIN		(1u << 20)		/* goes on in the other buffer and does not come back */
-#define RPTR_BLOCK		64u			/* dwords: what amdkfd's RPTR_BLOCK_SIZE of 5 stands for */
 #define CHAIN_NS		1000			/* fetching it; so even a chain that has no end lets time pass */
 #define EVENT_CS_PARTIAL_FLUSH	7
 
@@ -62,17 +62,6 @@ enum {
 #define REG_CPC_INT_STATUS	(VGPU_BASE_GC0 + 0x10b5u)
 #define CPC_INT_GENERIC		0x20000000u
 #define SRC_CP_IB2_INTERRUPT	178
-#define SRC_CP_EOP		181
-
-/* What a process may set of them: groups of neighbours, from the first to the last. All of it is saved with its queue. */
-static const struct {
-	u8 first, last;
-} own_regs[] = {
-	{ 0, VGPU_COMPUTE_PGM_RSRC2 },
-	{ VGPU_COMPUTE_TMPRING_SIZE, VGPU_COMPUTE_TMPRING_SIZE },
-	{ VGPU_COMPUTE_PGM_RSRC3, VGPU_COMPUTE_PGM_RSRC3 },
-	{ VGPU_COMPUTE_USER_DATA_0, VGPU_COMPUTE_REGS - 1 },
-};
 
 /* The initiator of a dispatch */
 #define COMPUTE_SHADER_EN	(1u << 0)
@@ -80,121 +69,12 @@ static const struct {
 #define FORCE_START_AT_000	(1u << 2)		/* whatever COMPUTE_START_X and its neighbours say */
 #define USE_THREAD_DIMENSIONS	(1u << 5)		/* the grid counts work-items, not workgroups */
 
-/*
- * Dwords of the MQD. The indirect buffers are in a part that the driver leaves to the firmware: it
- * rewrites CP_HQD_IB_CONTROL with every update.
- */
-#define MQD_COMPUTE		1
-#define MQD_IB_DEPTH		48
-
 enum packet_result {
 	PACKET_DONE,
 	PACKET_WAIT,
 	PACKET_STAYS,		/* begun; it is left behind when what it began is over */
 	PACKET_BAD,
 };
-
-/**
- * vgpu_stream_read() - copy dwords out of a stream
- * @m: the device
- * @s: the stream; its position does not change
- * @offset: from the position, in dwords
- * @buf: where to
- * @dwords: how many
- *
- * Return: false after a GPUVM fault.
- */
-bool vgpu_stream_read(struct vgpu_model *m, const struct vgpu_stream *s, u64 offset, u32 *buf, u32 dwords)
-{
-	u64 pos = s->pos + offset;
-
-	while (dwords) {
-		u64 at = pos & s->mask;
-		u64 n = s->mask - at < dwords ? s->mask - at + 1 : dwords;
-
-		if (n > dwords)
-			n = dwords;
-		if (!vgpu_vm_read(m, s->as, s->base + at * 4, buf, n * 4))
-			return false;
-		pos += n;
-		buf += n;
-		dwords -= (u32)n;
-	}
-	return true;
-}
-
-/* Opcodes of the atomic units; those of 64 bits are 0x20 above, those that return nothing 0x40 */
-enum {
-	ATOMIC_SWAP	= 0x07,
-	ATOMIC_CMPSWAP	= 0x08,
-	ATOMIC_ADD	= 0x0f,
-	ATOMIC_SUB	= 0x10,
-	ATOMIC_AND	= 0x15,
-	ATOMIC_OR	= 0x16,
-	ATOMIC_XOR	= 0x17,
-};
-
-static bool atomic_result(u32 op, u64 old, u64 operand, u64 compare, u64 *result)
-{
-	switch (op & 0x1f) {
-	case ATOMIC_SWAP:
-		*result = operand;
-		return true;
-	case ATOMIC_CMPSWAP:
-		*result = old == compare ? operand : old;
-		return true;
-	case ATOMIC_ADD:
-		*result = old + operand;
-		return true;
-	case ATOMIC_SUB:
-		*result = old - operand;
-		return true;
-	case ATOMIC_AND:
-		*result = old & operand;
-		return true;
-	case ATOMIC_OR:
-		*result = old | operand;
-		return true;
-	case ATOMIC_XOR:
-		*result = old ^ operand;
-		return true;
-	default:
-		return false;
-	}
-}
-
-/**
- * vgpu_atomic() - the atomic operation of a packet
- * @m: the device
- * @as: address space
- * @op: opcode of the atomic units
- * @va: where
- * @operand: second operand
- * @compare: what a compare-and-swap expects
- * @matched: out: it found that
- *
- * Return: false if the operation is unknown, and after a GPUVM fault.
- */
-bool vgpu_atomic(struct vgpu_model *m, u32 as, u32 op, u64 va, u64 operand, u64 compare, bool *matched)
-{
-	u32 bytes = op & 0x20 ? 8 : 4;
-	u64 old, new;
-	void *ptr;
-
-	if (!atomic_result(op, 0, 0, 0, &new))
-		return false;
-	ptr = vgpu_vm_ptr(m, as, va & ~(u64)(bytes - 1), bytes, true);
-	if (!ptr)
-		return false;
-	if (bytes == 4)
-		compare = (u32)compare;
-	do {
-		old = bytes == 8 ? READ_ONCE(*(u64 *)ptr) : READ_ONCE(*(u32 *)ptr);
-		*matched = old == compare;
-		atomic_result(op, old, operand, compare, &new);
-	} while (bytes == 8 ? cmpxchg((u64 *)ptr, old, new) != old : cmpxchg((u32 *)ptr, (u32)old, (u32)new) != (u32)old);
-	return true;
-}
 
 /* Packets name the registers of the XCC that reads them as those of the first one */
 static u32 reg_index(const struct vgpu_model *m, const struct vgpu_queue *q, u32 index)
@@ -212,13 +92,10 @@ static u32 read_reg(struct vgpu_model *m, const struct vgpu_queue *q, u32 index)
 /* Registers belong to the kernel: packets of a process have no effect on them, beside those that describe its own dispatches. */
 static void write_reg(struct vgpu_model *m, struct vgpu_queue *q, u32 as, u32 index, u32 value)
 {
-	u32 i;
-
 	if (VGPU_AS_VMID(as)) {
 		index -= COMPUTE_REG_START;
-		for (i = 0; i < ARRAY_SIZE(own_regs); i++)
-			if (index >= own_regs[i].first && index <= own_regs[i].last)
-				q->compute[index] = value;
+		if (vgpu_mqd_has(index))
+			q->compute[index] = value;
 		return;
 	}
 	vgpu_model_reg_write(m, reg_index(m, q, index), value);
@@ -367,53 +244,6 @@ static enum packet_result map_queues(struct vgpu_model *m, struct vgpu_queue *en
 	return q ? PACKET_DONE : PACKET_BAD;
 }
 
-/* What memory is told of a read pointer */
-static u32 told_rptr(const struct vgpu_model *m, const struct vgpu_queue *q, u32 rptr)
-{
-	u32 mask = q->ring_bytes / 4 - 1;
-
-	if (q->full_until_ns)
-		return (u32)(q->wptr + 1) & mask;
-	if (!q->vmid && vgpu_firmware(m, VGPU_FIRMWARE_LATE_RPTR))
-		return rptr & ~(RPTR_BLOCK - 1);
-	if (!q->vmid && vgpu_firmware(m, VGPU_FIRMWARE_EARLY_RPTR))
-		return (u32)q->wptr & mask;
-	return rptr;
-}
-
-/**
- * vgpu_pm4_show() - what the slot's registers say of the pointers; the write pointer does not wrap
- * @m: the device
- * @q: the queue
- */
-void vgpu_pm4_show(struct vgpu_model *m, const struct vgpu_queue *q)
-{
-	u32 control = vgpu_hqd_get(m, q->xcc, q->me, q->pipe, q->slot, VGPU_HQD_PQ_CONTROL) & ~VGPU_PQ_EMPTY;
-
-	vgpu_hqd_set(m, q->xcc, q->me, q->pipe, q->slot, VGPU_HQD_PQ_CONTROL, control | (q->rptr == q->wptr ? VGPU_PQ_EMPTY : 0));
-	vgpu_hqd_set(m, q->xcc, q->me, q->pipe, q->slot, VGPU_HQD_PQ_RPTR, vgpu_queue_rptr_dwords(q));
-	vgpu_hqd_set(m, q->xcc, q->me, q->pipe, q->slot, VGPU_HQD_PQ_WPTR_LO, (u32)q->wptr);
-	vgpu_hqd_set(m, q->xcc, q->me, q->pipe, q->slot, VGPU_HQD_PQ_WPTR_HI, (u32)(q->wptr >> 32));
-}
-
-static void report_rptr(struct vgpu_model *m, struct vgpu_queue *q)
-{
-	u32 rptr = vgpu_queue_rptr_dwords(q);
-
-	if (q->rptr_addr && (q->vmid || !q->part))	/* of the kernel's, one XCC reports for all */
-		vgpu_vm_write32(m, vgpu_queue_as(q), q->rptr_addr, told_rptr(m, q, rptr));
-	vgpu_pm4_show(m, q);
-}
-
-/* The kernel is told so before it hears of anything else. */
-static void report_full(struct vgpu_model *m, struct vgpu_queue *q, enum vgpu_fault fault)
-{
-	if (vgpu_fault_on(m, fault, q->xcc))
-		q->full_until_ns = m->now_ns + m->fault_value[fault] * 1000;
-	if (q->full_until_ns)
-		report_rptr(m, q);
-}
-
 static enum packet_result unmap_queues(struct vgpu_model *m, struct vgpu_queue *engine, const u32 *p)
 {
 	u32 action = p[1] & 3, sel = (p[1] >> 4) & 3, count = p[1] >> 29, i;
@@ -464,7 +294,7 @@ static enum packet_result query_status(struct vgpu_model *m, struct vgpu_queue *
 		if (!other || other->rptr <= q->rptr)
 			return PACKET_WAIT;
 	}
-	report_full(m, q, VGPU_FAULT_FULL_AFTER_UNMAP);
+	vgpu_ring_report_full(m, q, VGPU_FAULT_FULL_AFTER_UNMAP);
 	if ((p[1] >> 30) == 0)
 		vgpu_queue_eop(m, q, SRC_CP_EOP, p[1] & 0x0fffffff);
 	else if (!vgpu_vm_write64(m, VGPU_AS_KERNEL, addr64(p + 3), addr64(p + 5)))
@@ -637,7 +467,7 @@ static enum packet_result execute(struct vgpu_model *m, struct vgpu_queue *q, co
 	case IT_RUN_LIST:
 		if (!vgpu_hws_runlist(m, q, addr64(p + 1) & ~3ULL, p[3] & 0xfffff, (p[3] >> 24) & 0xf))
 			return PACKET_BAD;
-		report_full(m, q, VGPU_FAULT_FULL_AFTER_RUNLIST);
+		vgpu_ring_report_full(m, q, VGPU_FAULT_FULL_AFTER_RUNLIST);
 		return PACKET_DONE;
 	default:
 		return PACKET_BAD;
@@ -656,14 +486,6 @@ static struct vgpu_stream stream_of(const struct vgpu_queue *q)
 		.pos = q->rptr,
 		.end = q->wptr,
 	};
-}
-
-static void advance(struct vgpu_queue *q, u32 dwords)
-{
-	if (q->ib_depth)
-		q->ib[q->ib_depth - 1].pos += dwords;
-	else
-		q->rptr += dwords;
 }
 
 /* How much of what follows a COND_EXEC is left out. Return: dwords, U32_MAX after a fault */
@@ -689,7 +511,7 @@ static bool step(struct vgpu_model *m, struct vgpu_queue *q)
 	}
 	switch (PM4_TYPE(p[0])) {
 	case 2:
-		advance(q, 1);
+		vgpu_ring_advance(q, 1);
 		return true;
 	case 3:
 		break;
@@ -720,7 +542,7 @@ static bool step(struct vgpu_model *m, struct vgpu_queue *q)
 	if (result == PACKET_BAD)
 		vgpu_queue_error(m, q, VGPU_EC_PACKET_UNSUPPORTED, "bad PM4 packet", p[0]);
 	if (result == PACKET_DONE)
-		advance(q, dwords + skip);
+		vgpu_ring_advance(q, dwords + skip);
 	return result == PACKET_DONE || result == PACKET_STAYS;
 }
 
@@ -753,7 +575,7 @@ static bool run(struct vgpu_model *m, struct vgpu_queue *q)
 				break;
 			}
 			q->ib_depth--;
-			advance(q, PM4_IB_DWORDS);
+			vgpu_ring_advance(q, PM4_IB_DWORDS);
 		} else if ((!q->ib_depth && q->rptr >= q->wptr) || !step(m, q)) {
 			break;
 		}
@@ -781,33 +603,6 @@ int vgpu_pm4_ib(struct vgpu_model *m, struct vgpu_queue *q, const u32 *p)
 	return q->stuck ? -1 : !q->ib_depth;
 }
 
-/** vgpu_pm4_expire_full() - tell the truth about a ring that was reported to be full, when it is time */
-void vgpu_pm4_expire_full(struct vgpu_model *m, struct vgpu_queue *q)
-{
-	if (!q->full_until_ns || m->now_ns < q->full_until_ns)
-		return;
-	q->full_until_ns = 0;
-	report_rptr(m, q);
-}
-
-/** vgpu_pm4_heard() - a kernel's ring was rung: firmware may take packets for read that it has not executed */
-void vgpu_pm4_heard(struct vgpu_model *m, struct vgpu_queue *q)
-{
-	if (!q->vmid && vgpu_firmware(m, VGPU_FIRMWARE_EARLY_RPTR))
-		report_rptr(m, q);
-}
-
-/** vgpu_pm4_launched() - the dispatch at the head has launched all its waves: on to the next packet */
-void vgpu_pm4_launched(struct vgpu_model *m, struct vgpu_queue *q)
-{
-	u32 dwords = q->head->packet_dwords;
-
-	q->head = NULL;
-	advance(q, dwords);
-	if (!q->ib_depth)
-		report_rptr(m, q);
-}
-
 /**
  * vgpu_pm4_run() - execute what is due of a PM4 queue
  * @m: the device
@@ -821,50 +616,6 @@ bool vgpu_pm4_run(struct vgpu_model *m, struct vgpu_queue *q)
 	bool progress = run(m, q);
 
 	if (q->rptr != start)
-		report_rptr(m, q);
+		vgpu_ring_report(m, q);
 	return progress;
-}
-
-/**
- * vgpu_pm4_load() - what the MQD says about registers and indirect buffers, at map
- * @m: the device
- * @q: a compute queue of a process
- */
-void vgpu_pm4_load(struct vgpu_model *m, struct vgpu_queue *q)
-{
-	u32 p[1 + 4 * VGPU_IB_LEVELS], i;
-
-	vgpu_vm_read(m, VGPU_AS_KERNEL, q->mqd + MQD_COMPUTE * 4, q->compute, sizeof(q->compute));
-	if (!vgpu_vm_read(m, VGPU_AS_KERNEL, q->mqd + MQD_IB_DEPTH * 4, p, sizeof(p)) || p[0] > VGPU_IB_LEVELS)
-		return;
-	for (i = 0; i < p[0]; i++)
-		q->ib[i] = (struct vgpu_stream) {
-			.as = vgpu_queue_as(q),
-			.base = addr64(p + 1 + 4 * i),
-			.mask = ~0ULL,
-			.pos = p[3 + 4 * i],
-			.end = p[4 + 4 * i],
-		};
-	q->ib_depth = p[0];
-}
-
-/**
- * vgpu_pm4_save() - registers and indirect buffers into the MQD, at dequeue
- * @m: the device
- * @q: a compute queue of a process
- */
-void vgpu_pm4_save(struct vgpu_model *m, struct vgpu_queue *q)
-{
-	u32 p[1 + 4 * VGPU_IB_LEVELS] = { q->ib_depth }, i;
-
-	for (i = 0; i < q->ib_depth; i++) {
-		p[1 + 4 * i] = (u32)q->ib[i].base;
-		p[2 + 4 * i] = (u32)(q->ib[i].base >> 32);
-		p[3 + 4 * i] = (u32)q->ib[i].pos;
-		p[4 + 4 * i] = (u32)q->ib[i].end;
-	}
-	for (i = 0; i < ARRAY_SIZE(own_regs); i++)
-		vgpu_vm_write(m, VGPU_AS_KERNEL, q->mqd + (MQD_COMPUTE + own_regs[i].first) * 4, q->compute + own_regs[i].first,
-			      (own_regs[i].last - own_regs[i].first + 1) * 4);
-	vgpu_vm_write(m, VGPU_AS_KERNEL, q->mqd + MQD_IB_DEPTH * 4, p, sizeof(p));
 }

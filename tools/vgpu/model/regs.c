@@ -65,6 +65,66 @@ static u32 *gc_reg(struct vgpu_model *m, u32 xcc, u32 reg)
 	return &m->regs.ram[vgpu_xcc_regs(&m->config, xcc) + reg];
 }
 
+u32 vgpu_sdma_engines(const struct vgpu_model *m)
+{
+	return vgpu_aids(&m->config) * m->config.layout->sdma_per_aid;
+}
+
+u32 vgpu_sdma_aid(const struct vgpu_model *m, u32 engine)
+{
+	return engine / m->config.layout->sdma_per_aid;
+}
+
+u32 vgpu_sdma_engine_regs(const struct vgpu_model *m, u32 engine)
+{
+	return m->config.layout->sdma[vgpu_sdma_aid(m, engine)][engine % m->config.layout->sdma_per_aid];
+}
+
+/* First register of user queue @n of an engine */
+u32 vgpu_sdma_rlc_regs(const struct vgpu_model *m, u32 engine, u32 n)
+{
+	return vgpu_sdma_engine_regs(m, engine) + VGPU_SDMA_RLC_FIRST + n * VGPU_SDMA_RLC_REGS;
+}
+
+/* If @index is a register of a user queue: where these begin. Return: 0 if it is not. */
+static u32 regs_sdma_rlc_of(const struct vgpu_model *m, u32 index)
+{
+	u32 e, offset;
+
+	for (e = 0; e < vgpu_sdma_engines(m); e++) {
+		offset = index - vgpu_sdma_rlc_regs(m, e, 0);
+		if (offset < VGPU_SDMA_RLCS * VGPU_SDMA_RLC_REGS)
+			return index - offset % VGPU_SDMA_RLC_REGS;
+	}
+	return 0;
+}
+
+/* Power-on values of registers; the caller sets all others to zero */
+static void regs_reset_sdma(struct vgpu_model *m)
+{
+	u32 e, i;
+
+	for (e = 0; e < vgpu_sdma_engines(m); e++)
+		for (i = 0; i < VGPU_SDMA_RLCS; i++)
+			vgpu_reg_set(m, vgpu_sdma_rlc_regs(m, e, i) + VGPU_SDMA_CONTEXT_STATUS, VGPU_SDMA_CONTEXT_IDLE);
+}
+
+u64 *vgpu_doorbell_at(struct vgpu_model *m, u32 doorbell)
+{
+	if ((u64)doorbell + 8 > m->config.doorbell_bytes || (doorbell & 7))
+		return NULL;
+	return (u64 *)((u8 *)m->config.doorbells + doorbell);
+}
+
+/* Forget what was rung so far; any context */
+static void regs_drop_doorbell(struct vgpu_model *m, u32 doorbell)
+{
+	u64 *p = vgpu_doorbell_at(m, doorbell);
+
+	if (p)
+		xchg(p, VGPU_DOORBELL_IDLE);
+}
+
 int vgpu_regs_init(struct vgpu_model *m)
 {
 	struct vgpu_regs *r = &m->regs;
@@ -127,7 +187,7 @@ void vgpu_regs_reset(struct vgpu_model *m)
 		r->ram[m->config.asic->xgmi] = m->config.hive_node | (m->config.hive - 1) << 4;
 		r->ram[m->config.asic->xgmi + 1] = (u32)(m->config.hive_bytes >> 24);
 	}
-	vgpu_sdma_reset(m);
+	regs_reset_sdma(m);
 	vgpu_unlock(&r->lock, flags);
 }
 
@@ -475,7 +535,7 @@ static void sdma_rlc_write(struct vgpu_model *m, u32 rlc, u32 reg, u32 value)
 	if (reg == VGPU_SDMA_RB_CNTL && (value & VGPU_SDMA_RB_ENABLE))
 		r->ram[rlc + VGPU_SDMA_CONTEXT_STATUS] &= ~VGPU_SDMA_CONTEXT_IDLE;
 	if (reg == VGPU_SDMA_DOORBELL && (value & ~r->ram[rlc + reg] & VGPU_SDMA_DOORBELL_ENABLE))
-		vgpu_doorbell_drop(m, r->ram[rlc + VGPU_SDMA_DOORBELL_OFFSET] & 0x0ffffffc);
+		regs_drop_doorbell(m, r->ram[rlc + VGPU_SDMA_DOORBELL_OFFSET] & 0x0ffffffc);
 }
 
 /* What the driver calls the division of all XCCs into partitions of so many */
@@ -507,7 +567,7 @@ static void reg_write(struct vgpu_model *m, u32 index, u32 value)
 	}
 	if (hub_write(m, index, value))
 		return;
-	rlc = vgpu_sdma_rlc_of(m, index);
+	rlc = regs_sdma_rlc_of(m, index);
 	if (rlc)
 		sdma_rlc_write(m, rlc, index - rlc, value);
 	if (xcc == VGPU_NO_XCC) {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * sdma.c - SDMA engines: the kernel's rings (described by registers) and user queues (described by
+ * sdma.c - SDMA vgpu_sdma_engines: the kernel's rings (described by registers) and user queues (described by
  * MQDs)
  *
  * Copies take no device time. Kernel VMIDs and user VMIDs alike go through the memory hub.
  */
 #include "model.h"
+#include "sdma_regs.h"
 
 #define SDMA_OP(h)		((h) & 0xff)
 #define SDMA_SUBOP(h)		(((h) >> 8) & 0xff)
@@ -29,30 +30,6 @@ enum {
 	SDMA_SRBM_WRITE	= 14,
 };
 
-/* A ring's registers, from its first one; those that regs.c knows too are in regs.h */
-#define SDMA_RB_BASE		0x01
-#define SDMA_RB_BASE_HI		0x02
-#define SDMA_RB_RPTR		0x03
-#define SDMA_RB_RPTR_HI		0x04
-#define SDMA_RB_WPTR		0x05
-#define SDMA_RB_WPTR_HI		0x06
-#define SDMA_RB_RPTR_ADDR_HI	0x08
-#define SDMA_RB_RPTR_ADDR_LO	0x09
-#define SDMA_RB_IB_CNTL		0x0a		/* enable 0 */
-#define SDMA_RB_IB_OFFSET	0x0c		/* in dwords, of what is read next */
-#define SDMA_RB_IB_BASE_LO	0x0d
-#define SDMA_RB_IB_BASE_HI	0x0e
-#define SDMA_RB_IB_SIZE		0x0f
-#define SDMA_RB_BYTES(cntl)	(4u << (((cntl) >> 1) & 0x3f))
-#define SDMA_RB_VMID(cntl)	(((cntl) >> 24) & 0xf)
-#define SDMA_IB_ENABLE		1u
-#define SDMA_CONTEXT_EXCEPTION	0x10u		/* one of 6:4 */
-
-/* Dwords of the SDMA MQD that differ from the order of the registers */
-#define SDMA_MQD_CONTEXT_STATUS	 17
-#define SDMA_MQD_DOORBELL_OFFSET 22
-#define SDMA_MQD_DONE		 32		/* MIDCMD_DATA0 and 1: bytes of the packet that was interrupted */
-
 #define SDMA_USER_RING_ID	2
 #define SDMA_INDIRECT_DWORDS	6
 
@@ -63,37 +40,16 @@ enum {
 #define SDMA_GFX_RING_ID	0
 #define SDMA_PAGE_RING_ID	3
 
-static u32 engines(const struct vgpu_model *m)
-{
-	return vgpu_aids(&m->config) * m->config.layout->sdma_per_aid;
-}
-
-static u32 aid_of(const struct vgpu_model *m, u32 engine)
-{
-	return engine / m->config.layout->sdma_per_aid;
-}
-
-static u32 engine_regs(const struct vgpu_model *m, u32 engine)
-{
-	return m->config.layout->sdma[aid_of(m, engine)][engine % m->config.layout->sdma_per_aid];
-}
-
 /* Of an engine's interrupts */
 static u8 client_of(const struct vgpu_model *m, u32 engine)
 {
-	return m->config.asic->sdma_client[m->config.layout->sdma_place[aid_of(m, engine)] + engine % m->config.layout->sdma_per_aid];
-}
-
-/* First register of user queue @n of an engine */
-static u32 rlc_regs(const struct vgpu_model *m, u32 engine, u32 n)
-{
-	return engine_regs(m, engine) + VGPU_SDMA_RLC_FIRST + n * VGPU_SDMA_RLC_REGS;
+	return m->config.asic->sdma_client[m->config.layout->sdma_place[vgpu_sdma_aid(m, engine)] + engine % m->config.layout->sdma_per_aid];
 }
 
 /* Packets name registers of the I/O die that their engine is on */
 static u32 reg_index(const struct vgpu_model *m, const struct vgpu_queue *q, u32 index)
 {
-	return (index & (vgpu_aid_regs(&m->config, 1) - 1)) + vgpu_aid_regs(&m->config, aid_of(m, q->engine));
+	return (index & (vgpu_aid_regs(&m->config, 1) - 1)) + vgpu_aid_regs(&m->config, vgpu_sdma_aid(m, q->engine));
 }
 
 static u64 addr64(const u32 *p)
@@ -447,7 +403,7 @@ static struct vgpu_queue *map_registers(struct vgpu_model *m, u32 engine, u32 re
 
 	if (!q)
 		return NULL;
-	q->hub = (u8)(VGPU_HUB_MM + aid_of(m, engine));
+	q->hub = (u8)(VGPU_HUB_MM + vgpu_sdma_aid(m, engine));
 	q->engine = engine;
 	q->ring_id = ring_id;
 	q->regs = regs;
@@ -466,7 +422,7 @@ static struct vgpu_queue *map_registers(struct vgpu_model *m, u32 engine, u32 re
 /* The kernel's rings stop at once: it has waited for what it cares for. */
 static void poll_kernel_ring(struct vgpu_model *m, u32 engine, u32 ring)
 {
-	u32 regs = engine_regs(m, engine) + (ring ? m->config.asic->sdma_page_ring : SDMA_GFX_RING);
+	u32 regs = vgpu_sdma_engine_regs(m, engine) + (ring ? m->config.asic->sdma_page_ring : SDMA_GFX_RING);
 	struct vgpu_queue **q = &m->sdma_ring[engine][ring];
 
 	if (!(vgpu_reg(m, regs + VGPU_SDMA_RB_CNTL) & VGPU_SDMA_RB_ENABLE)) {
@@ -488,7 +444,7 @@ static void poll_kernel_ring(struct vgpu_model *m, u32 engine, u32 ring)
  */
 static bool poll_user_queue(struct vgpu_model *m, u32 engine, u32 n)
 {
-	u32 regs = rlc_regs(m, engine, n);
+	u32 regs = vgpu_sdma_rlc_regs(m, engine, n);
 	u32 status = regs + VGPU_SDMA_CONTEXT_STATUS;
 	struct vgpu_queue **q = &m->sdma_rlc[engine][n];
 
@@ -518,7 +474,7 @@ void vgpu_sdma_poll_registers(struct vgpu_model *m)
 	bool written = READ_ONCE(m->regs.sdma_rlc_written);
 
 	WRITE_ONCE(m->regs.sdma_rlc_written, false);
-	for (e = 0; e < engines(m); e++) {
+	for (e = 0; e < vgpu_sdma_engines(m); e++) {
 		for (i = 0; i < VGPU_SDMA_RINGS; i++)
 			poll_kernel_ring(m, e, i);
 		for (i = 0; (written || m->sdma_rlcs) && i < VGPU_SDMA_RLCS; i++)
@@ -526,29 +482,6 @@ void vgpu_sdma_poll_registers(struct vgpu_model *m)
 	}
 	if (written || m->sdma_rlcs)
 		m->sdma_rlcs = rlcs;
-}
-
-/* If @index is a register of a user queue: where these begin. Return: 0 if it is not. */
-u32 vgpu_sdma_rlc_of(const struct vgpu_model *m, u32 index)
-{
-	u32 e, offset;
-
-	for (e = 0; e < engines(m); e++) {
-		offset = index - rlc_regs(m, e, 0);
-		if (offset < VGPU_SDMA_RLCS * VGPU_SDMA_RLC_REGS)
-			return index - offset % VGPU_SDMA_RLC_REGS;
-	}
-	return 0;
-}
-
-/** vgpu_sdma_reset() - power-on values of registers; the caller sets all others to zero */
-void vgpu_sdma_reset(struct vgpu_model *m)
-{
-	u32 e, i;
-
-	for (e = 0; e < engines(m); e++)
-		for (i = 0; i < VGPU_SDMA_RLCS; i++)
-			vgpu_reg_set(m, rlc_regs(m, e, i) + VGPU_SDMA_CONTEXT_STATUS, VGPU_SDMA_CONTEXT_IDLE);
 }
 
 /**
@@ -563,12 +496,12 @@ struct vgpu_queue *vgpu_sdma_map(struct vgpu_model *m, const struct vgpu_map_req
 	u32 mqd[SDMA_MQD_DONE + 2];
 	struct vgpu_queue *q;
 
-	if (request->engine >= engines(m) || !vgpu_vm_read(m, VGPU_AS_KERNEL, request->mqd, mqd, sizeof(mqd)))
+	if (request->engine >= vgpu_sdma_engines(m) || !vgpu_vm_read(m, VGPU_AS_KERNEL, request->mqd, mqd, sizeof(mqd)))
 		return NULL;
 	q = vgpu_queue_alloc(m, VGPU_QUEUE_SDMA);
 	if (!q)
 		return NULL;
-	q->hub = (u8)(VGPU_HUB_MM + aid_of(m, request->engine));
+	q->hub = (u8)(VGPU_HUB_MM + vgpu_sdma_aid(m, request->engine));
 	q->engine = request->engine;
 	q->ring_id = SDMA_USER_RING_ID;
 	q->from_runlist = true;
@@ -596,19 +529,4 @@ struct vgpu_queue *vgpu_sdma_map(struct vgpu_model *m, const struct vgpu_map_req
 	q->done = addr64(mqd + SDMA_MQD_DONE);
 	vgpu_queue_fetch_wptr(m, q, request->wptr_addr);
 	return q;
-}
-
-/** vgpu_sdma_save() - a user queue that is unmapped continues with what its MQD says */
-void vgpu_sdma_save(struct vgpu_model *m, struct vgpu_queue *q)
-{
-	const u32 ib[] = {
-		q->ib_depth ? SDMA_IB_ENABLE : 0, 0, (u32)q->ib[0].pos, (u32)q->ib[0].base, (u32)(q->ib[0].base >> 32),
-		(u32)q->ib[0].end,
-	};
-	const u32 rptr[] = { (u32)q->rptr, (u32)(q->rptr >> 32) }, done[] = { (u32)q->done, (u32)(q->done >> 32) };
-
-	vgpu_vm_write(m, VGPU_AS_KERNEL, q->mqd + SDMA_RB_RPTR * 4, rptr, sizeof(rptr));
-	vgpu_vm_write(m, VGPU_AS_KERNEL, q->mqd + SDMA_RB_IB_CNTL * 4, ib, sizeof(ib));
-	vgpu_vm_write(m, VGPU_AS_KERNEL, q->mqd + SDMA_MQD_DONE * 4, done, sizeof(done));
-	vgpu_vm_write32(m, VGPU_AS_KERNEL, q->mqd + SDMA_MQD_CONTEXT_STATUS * 4, q->stuck ? SDMA_CONTEXT_EXCEPTION : 0);
 }

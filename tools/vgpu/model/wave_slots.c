@@ -10,8 +10,6 @@
  */
 #include "model.h"
 
-#define LDS_BYTES_PER_CU	65536
-#define VGPRS_PER_SIMD		512
 #define PIPE_PRIORITIES		3
 
 bool vgpu_waves_init(struct vgpu_model *m)
@@ -30,10 +28,10 @@ bool vgpu_waves_init(struct vgpu_model *m)
 	for (x = m->xcc; x < m->xcc + c->xccs; x++) {
 		for (i = 0; i < c->cus * c->simds_per_cu; i++) {
 			x->simd[i].waves = (u16)c->waves_per_simd;
-			x->simd[i].vgprs = VGPRS_PER_SIMD;
+			x->simd[i].vgprs = VGPU_SIMD_VGPRS;
 		}
 		for (i = 0; i < c->cus; i++)
-			x->lds_free[i] = LDS_BYTES_PER_CU;
+			x->lds_free[i] = VGPU_CU_LDS_BYTES;
 	}
 	m->slots = c->cus * c->simds_per_cu * c->waves_per_simd;
 	return true;
@@ -73,16 +71,6 @@ static void show_waves(struct vgpu_model *m, struct vgpu_queue *q)
 {
 	if (q->me == 1)
 		vgpu_regs_set_waves(m, q->xcc, q->pipe, q->slot, true, q->waves);
-}
-
-/* Return: does a workgroup fit on an empty compute unit? */
-bool vgpu_workgroup_fits(struct vgpu_model *m, u32 waves, u32 vgprs, u32 lds_bytes)
-{
-	u32 per_simd = vgprs > VGPRS_PER_SIMD ? 0 : VGPRS_PER_SIMD / vgprs;
-
-	if (per_simd > m->config.waves_per_simd)
-		per_simd = m->config.waves_per_simd;
-	return lds_bytes <= LDS_BYTES_PER_CU && waves <= per_simd * m->config.simds_per_cu;
 }
 
 /* Takes slots for a workgroup on compute unit @cu. Return: false, and nothing is taken, if there is no room. */
@@ -277,6 +265,15 @@ static bool wants_slots(const struct vgpu_model *m, const struct vgpu_queue *q)
 	return !vgpu_list_empty(&q->pending) || (q->head && m->now_ns >= q->head_ready_ns);
 }
 
+/* The dispatch at the head of @q, or an XCC's share of it, has launched all its waves */
+static void waves_all_launched(struct vgpu_model *m, struct vgpu_queue *q)
+{
+	if (q->head->index == VGPU_NO_INDEX)
+		vgpu_ring_pm4_launched(m, q);
+	else
+		vgpu_ring_launched(m, q);
+}
+
 /* One workgroup of a queue that wants slots, saved ones first. Return: false if there is no room. */
 static bool place_one(struct vgpu_model *m, struct vgpu_queue *q)
 {
@@ -304,7 +301,7 @@ static bool place_one(struct vgpu_model *m, struct vgpu_queue *q)
 		d->start_ns = m->now_ns;
 	m->stats.waves_launched += vgpu_dispatch_waves_of(d, d->next_wg);
 	if (++d->next_wg == d->workgroups)
-		vgpu_dispatch_launched(m, q);
+		waves_all_launched(m, q);
 	return true;
 }
 
@@ -436,6 +433,17 @@ static struct vgpu_group *halt_workgroup(struct vgpu_model *m, struct vgpu_group
 	return wg ? g : NULL;
 }
 
+/* All waves of @d, a dispatch or an XCC's share of one, have ended; it may be gone afterwards */
+static void waves_dispatch_done(struct vgpu_model *m, struct vgpu_dispatch *d)
+{
+	if (d->index != VGPU_NO_INDEX) {
+		vgpu_ring_part_done(m, d);
+		return;
+	}
+	vgpu_dispatch_drop(d);
+	m->stats.dispatches_done++;
+}
+
 /* All waves of a group, which is in no list, have ended */
 static void group_done(struct vgpu_model *m, struct vgpu_group *g)
 {
@@ -448,7 +456,7 @@ static void group_done(struct vgpu_model *m, struct vgpu_group *g)
 		d->open = NULL;
 	vgpu_group_put(m, g);
 	if (vgpu_dispatch_complete(d))
-		vgpu_dispatch_done(m, d);
+		waves_dispatch_done(m, d);
 }
 
 static void slice_due(struct vgpu_model *m, struct vgpu_group *g)
@@ -602,4 +610,3 @@ void vgpu_waves_kill(struct vgpu_model *m, struct vgpu_queue *q)
 	q->inflight_count = 0;
 	q->head = NULL;
 }
-
