@@ -74,7 +74,10 @@ static u16 get16(const u8 *p)
 	return v;
 }
 
-/* What a packet says of a dispatch. Return: false if it cannot be taken now; if it describes none, the queue is in error. */
+/*
+ * What a packet says of a dispatch. Return: false if it cannot be taken now; if it describes none,
+ * the queue is in error.
+ */
 static bool parse_dispatch(struct vgpu_model *m, struct vgpu_queue *q, u64 index, const u8 *p, struct vgpu_dispatch *d)
 {
 	struct vgpu_launch launch = {
@@ -145,7 +148,10 @@ static bool begin_dispatch(struct vgpu_model *m, struct vgpu_queue *q, u64 index
 	return true;
 }
 
-/* May the next packet be taken? Return: the most dispatches that a part has in flight, or U32_MAX: no */
+/*
+ * May the next packet be taken? Return: the most dispatches that a part has in flight, or U32_MAX:
+ * no
+ */
 static u32 may_begin(struct vgpu_model *m, struct vgpu_queue *q)
 {
 	u32 i, inflight = 0;

@@ -23,7 +23,7 @@ enum {
 #define SIGNAL_START		32		/* u64 start_ts, end_ts */
 
 /* Byte offsets in amd_queue_t */
-#define QUEUE_RPTR_OFFSET	136		/* u32, what the line above says */
+#define QUEUE_RPTR_OFFSET	136		/* u32, VGPU_QUEUE_RPTR */
 #define QUEUE_TMPRING		140		/* u32 compute_tmpring_size */
 #define QUEUE_SCRATCH_SEGMENT	144		/* u32[4], resource descriptor */
 #define QUEUE_SCRATCH		160		/* scratch_backing_memory_location */

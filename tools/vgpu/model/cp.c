@@ -85,7 +85,10 @@ bool vgpu_queue_fetch_wptr(struct vgpu_model *m, struct vgpu_queue *q, u64 va)
 	return false;
 }
 
-/* Takes what was written since the last time. Doorbells are edges: the same value twice is two of them. */
+/*
+ * Takes what was written since the last time. Doorbells are edges: the same value twice is two of
+ * them.
+ */
 void vgpu_doorbell_poll(struct vgpu_model *m, struct vgpu_queue *q)
 {
 	u64 *p = cp_doorbell(m, q), value;
@@ -117,7 +120,10 @@ static void cp_set_pointers(struct vgpu_queue *q, u64 wptr, u32 rptr_dwords)
 	q->rptr = behind <= wptr ? wptr - behind : 0;
 }
 
-/* COMPUTE_STATIC_THREAD_MGMT_SEn: not among the registers of the slot, the CP takes them from the MQD. */
+/*
+ * COMPUTE_STATIC_THREAD_MGMT_SEn: not among the registers of the slot, the CP takes them from the
+ * MQD.
+ */
 static bool cp_read_cu_mask(struct vgpu_model *m, struct vgpu_queue *q)
 {
 	static const u8 word[VGPU_MAX_SE] = { 23, 24, 26, 27, 39, 40, 41, 42 };
@@ -243,7 +249,10 @@ struct vgpu_queue *vgpu_queue_map(struct vgpu_model *m, const struct vgpu_map_re
 	return q;
 }
 
-/* What firmware clears in the slot of a queue that leaves: pointers and doorbell. All else stays what it was. */
+/*
+ * What firmware clears in the slot of a queue that leaves: pointers and doorbell. All else stays
+ * what it was.
+ */
 static void cp_forget_slot(struct vgpu_model *m, const struct vgpu_queue *q)
 {
 	vgpu_hqd_set(m, q->xcc, q->me, q->pipe, q->slot, VGPU_HQD_PQ_RPTR, 0);

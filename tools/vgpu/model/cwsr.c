@@ -401,14 +401,19 @@ void vgpu_stamp(struct vgpu_model *m, u64 mqd, enum vgpu_stamp what, u64 start_n
 		vgpu_vm_write(m, VGPU_AS_KERNEL, mqd + at[what], ticks, sizeof(ticks));
 }
 
-/** vgpu_cwsr_saved() - all that vgpu_cwsr_save() has saved since the last call is in memory at @end_ns */
+/**
+ * vgpu_cwsr_saved() - all that vgpu_cwsr_save() has saved since the last call is in memory at
+ * @end_ns
+ */
 void vgpu_cwsr_saved(struct vgpu_model *m, u64 end_ns)
 {
 	while (m->saving_count)
 		vgpu_stamp(m, m->saving[--m->saving_count], VGPU_STAMP_SAVE, m->now_ns, end_ns);
 }
 
-/* The waves of a queue are lost: the MQD must not lead to those that were saved at an earlier time. */
+/*
+ * The waves of a queue are lost: the MQD must not lead to those that were saved at an earlier time.
+ */
 void vgpu_cwsr_discard(struct vgpu_model *m, struct vgpu_queue *q)
 {
 	u32 empty = hqd(m, q, VGPU_HQD_CNTL_STACK_SIZE);
@@ -743,7 +748,9 @@ static bool restore_wave(struct vgpu_model *m, struct vgpu_queue *q, const struc
 	return true;
 }
 
-/* The dispatches, in order. Return: how many, 0 if the control stack says nothing that makes sense. */
+/*
+ * The dispatches, in order. Return: how many, 0 if the control stack says nothing that makes sense.
+ */
 static u32 restore_dispatches(struct vgpu_model *m, struct vgpu_queue *q, const struct cursor *c,
 			      struct vgpu_dispatch *dispatch[VGPU_MAX_INFLIGHT])
 {

@@ -11,9 +11,9 @@
 
 #define WAVE_STEPS_PER_RUN	65536		/* then the caller gets a chance to ring and to sleep; device time slips */
 #define RUN_NS			50000		/* the same, by the caller's clock */
-#define CREDIT_NS		2000000		/* what it may take at once after it has slept for long; saving and restoring many waves is a burst */
+#define CREDIT_NS		2000000		/* at once after a long sleep: saving many waves is a burst */
 #define EXECUTION_PAUSE_NS	5000		/* between two runs that execute machine code */
-#define REPORT_PAUSE_NS		20000		/* who polls for it sleeps for up to 10 us between two looks, and has to wake up */
+#define REPORT_PAUSE_NS		20000		/* a poller sleeps for up to 10 us, and has to wake up */
 #define EVENT_WAVE_STEPS	16		/* what any other event counts */
 #define DEQUEUE_DRAIN		1
 #define DEQUEUE_RESET_WAVES	2
@@ -32,7 +32,10 @@ static struct vgpu_queue *device_queue_in_slot(struct vgpu_model *m, u32 xcc, u3
 	return NULL;
 }
 
-/* CP_HQD_DEQUEUE_REQUEST: the queue stops taking packets and goes, at once or when its waves are out of the way */
+/*
+ * CP_HQD_DEQUEUE_REQUEST: the queue stops taking packets and goes, at once or when its waves are
+ * out of the way
+ */
 static void device_dequeue(struct vgpu_model *m, struct vgpu_queue *q)
 {
 	u64 asked = m->ops->now_ns(m->ctx), waves = m->stats.waves_saved;
@@ -156,7 +159,10 @@ static void device_poll_registers(struct vgpu_model *m)
 	vgpu_sdma_poll_registers(m);
 }
 
-/* Everything that can be done at m->now_ns, unless something is reported first that the driver waits for */
+/*
+ * Everything that can be done at m->now_ns, unless something is reported first that the driver
+ * waits for
+ */
 static void device_work(struct vgpu_model *m)
 {
 	struct vgpu_list *l;
@@ -167,7 +173,10 @@ static void device_work(struct vgpu_model *m)
 		progress |= device_leave(m);
 		if (m->reported)
 			return;
-		/* A packet may map and unmap queues, but never its own: the next pointer is only good if it did not. */
+		/*
+		 * A packet may map and unmap queues, but never its own: the next pointer is only
+		 * good if it did not.
+		 */
 restart:
 		for (l = m->queues.next; l != &m->queues; l = l->next) {
 			struct vgpu_queue *q = container_of(l, struct vgpu_queue, link);
@@ -242,7 +251,10 @@ static void device_catch_up(struct vgpu_model *m, u64 wall)
 {
 	u64 next;
 
-	/* What was left when something had been reported: the driver noticing it took the device no time. */
+	/*
+	 * What was left when something had been reported: the driver noticing it took the device no
+	 * time.
+	 */
 	if (m->reported) {
 		m->reported = false;
 		device_work(m);
@@ -254,7 +266,10 @@ static void device_catch_up(struct vgpu_model *m, u64 wall)
 		m->place = true;
 		device_work(m);
 	}
-	/* What became due while the budget lasted is no event any more: waves that could have started since then start now. */
+	/*
+	 * What became due while the budget lasted is no event any more: waves that could have
+	 * started since then start now.
+	 */
 	if (next <= wall)
 		m->place = true;
 }
@@ -292,7 +307,10 @@ u64 vgpu_model_run(struct vgpu_model *m)
 	wall = m->ops->now_ns(m->ctx);
 	wanted = !m->ops->cpu_wanted || m->ops->cpu_wanted(m->ctx);
 	pause = device_owed_sleep(m, begin, wall, wanted);
-	/* Code has no times of its own: it stands still for as long as others need to get at it, if there are any. */
+	/*
+	 * Code has no times of its own: it stands still for as long as others need to get at it, if
+	 * there are any.
+	 */
 	if (m->executed && wanted) {
 		m->execute_ns = wall + (wall - begin);
 		pause = pause > EXECUTION_PAUSE_NS ? pause : EXECUTION_PAUSE_NS;

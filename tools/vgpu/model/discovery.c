@@ -59,7 +59,10 @@ static const struct block {
 	{ HW_OSSSYS, ONCE, 4, 4, 2, { VGPU_BASE_OSSSYS } },
 	{ HW_HDP, ONCE, 4, 4, 2, { 0x0f20 } },
 	{ HW_DF, ONCE, 4, 6, 2, { 0x7000 } },
-	/* Really 13.0.6, but that has RAS: without, amdgpu_mca_reset() follows lists that are not set up. */
+	/*
+	 * Really 13.0.6, but that has RAS: without, amdgpu_mca_reset() follows lists that are not
+	 * set up.
+	 */
 	{ HW_MP0, ONCE, 13, 0, 2, { 0x16000 } },
 	{ HW_MP1, ONCE, 13, 0, 6, { 0x16000 } },
 	{ HW_THM, ONCE, 13, 0, 6, { 0x16600 } },
@@ -101,7 +104,10 @@ static u16 checksum(const struct writer *w, u32 from, u32 to)
 	return sum;
 }
 
-/* Enters a table, which ends here, in the list at the beginning. @checked: bytes of it that the checksum is of */
+/*
+ * Enters a table, which ends here, in the list at the beginning. @checked: bytes of it that the
+ * checksum is of
+ */
 static void finish_table(struct writer *w, enum table table, u32 start, u32 checked)
 {
 	put_at(w, BINARY_TABLES + 8 * table, start, 2);

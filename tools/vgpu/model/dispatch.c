@@ -18,7 +18,10 @@
 #define PACKET_BYTES		64u
 #define RSRC2_SCRATCH_EN	1u
 
-/** vgpu_dispatch_slot() - where the packet of a dispatch is in the ring, in packets; a PM4 packet is nowhere */
+/**
+ * vgpu_dispatch_slot() - where the packet of a dispatch is in the ring, in packets; a PM4 packet is
+ * nowhere
+ */
 u32 vgpu_dispatch_slot(const struct vgpu_dispatch *d, const struct vgpu_queue *q)
 {
 	return d->index == VGPU_NO_INDEX ? 0 : (u32)(d->index % (q->ring_bytes / PACKET_BYTES));
@@ -53,7 +56,10 @@ bool vgpu_dispatch_own_workgroup(const struct vgpu_dispatch *d, const u32 workgr
 	return n < d->workgroups && vgpu_dispatch_number(d, *own) == number;
 }
 
-/* A launch by registers: they say what the scalar registers of its waves begin with, and where their scratch memory is */
+/*
+ * A launch by registers: they say what the scalar registers of its waves begin with, and where
+ * their scratch memory is
+ */
 static void parse_registers(const u32 *r, struct vgpu_dispatch *d)
 {
 	u32 i;
@@ -138,16 +144,9 @@ bool vgpu_dispatch_fits(struct vgpu_model *m, u32 waves, u32 vgprs, u32 lds_byte
 }
 
 /*
- * dispatch_scratch() - find the scratch memory for a dispatch
- * @m: the device
- * @q: its queue
- * @d: what its waves begin with is filled in
- * @bytes: that each lane needs
- *
- * The runtime is asked for more if the queue has too little; the packet stays at the head until it
- * has answered.
- *
- * Return: false if there is not enough now.
+ * Finds the scratch memory for a dispatch, of which each lane needs @bytes. The runtime is asked for
+ * more if the queue has too little; the packet stays at the head until it has answered. Return:
+ * false if there is not enough now.
  */
 static bool dispatch_scratch(struct vgpu_model *m, struct vgpu_queue *q, struct vgpu_dispatch *d, u32 bytes)
 {
@@ -250,7 +249,10 @@ place:
 	d->lds_bytes = (d->lds_bytes + LDS_GRANULE - 1) & ~(LDS_GRANULE - 1);
 	d->workgroups = (u32)groups;
 	d->wg_waves = (workgroup + VGPU_WAVE_LANES - 1) / VGPU_WAVE_LANES;
-	/* Waves are numbered through; only the last workgroup of a grid in one dimension may be smaller. */
+	/*
+	 * Waves are numbered through; only the last workgroup of a grid in one dimension may be
+	 * smaller.
+	 */
 	d->last_wg_waves = launch->grid[1] == 1 && launch->grid[2] == 1 ?
 			   (last + VGPU_WAVE_LANES - 1) / VGPU_WAVE_LANES : d->wg_waves;
 	if (!vgpu_dispatch_fits(m, d->wg_waves, d->vgprs, d->lds_bytes)) {
@@ -283,7 +285,10 @@ bool vgpu_dispatch_put(struct vgpu_model *m, struct vgpu_queue *q, const struct 
 	vgpu_list_add(&d->link, &q->inflight);
 	q->inflight_count++;
 	q->head = d;
-	/* A look is dated to its begin, and what it finds may have been rung since: nothing starts before its doorbell. */
+	/*
+	 * A look is dated to its begin, and what it finds may have been rung since: nothing starts
+	 * before its doorbell.
+	 */
 	q->head_ready_ns = (m->now_ns > q->rung_ns ? m->now_ns : q->rung_ns) + m->config.dispatch_ns;
 	m->place = true;
 	return true;

@@ -50,7 +50,10 @@ static u64 reg64(struct vgpu_model *m, u32 index)
 	return vgpu_reg(m, index) | (u64)vgpu_reg(m, index + 1) << 32;
 }
 
-/* Memory at a physical address: a bus address, or an offset in VRAM, which is that of all devices of a hive */
+/*
+ * Memory at a physical address: a bus address, or an offset in VRAM, which is that of all devices
+ * of a hive
+ */
 static void *phys_ptr(struct vgpu_model *m, bool system, u64 addr, u32 len)
 {
 	const struct vgpu_config *c = &m->config;
@@ -151,7 +154,10 @@ static void report_stale(struct vgpu_model *m, u32 hub, u32 vmid, u64 page, cons
 {
 	u32 pasid = vgpu_ih_pasid(m, hub, vmid);
 
-	/* A VMID that was handed on with what was in it is another matter than tables that were changed. */
+	/*
+	 * A VMID that was handed on with what was in it is another matter than tables that were
+	 * changed.
+	 */
 	if (e->pasid != pasid)
 		m->stats.stale_vmids++;
 	else
@@ -161,7 +167,9 @@ static void report_stale(struct vgpu_model *m, u32 hub, u32 vmid, u64 page, cons
 		 e->t.access, e->pasid, (unsigned long long)now->phys, now->system ? " system" : "", now->access, pasid);
 }
 
-/* Where a page is: what the TLB holds, else what the tables say. Return: false if nothing maps it. */
+/*
+ * Where a page is: what the TLB holds, else what the tables say. Return: false if nothing maps it.
+ */
 static bool translate(struct vgpu_model *m, u32 hub, u32 vmid, u64 page, struct vgpu_translation *t)
 {
 	u32 generation = vgpu_tlb_generation(m, hub, vmid);
@@ -199,10 +207,16 @@ static bool translate(struct vgpu_model *m, u32 hub, u32 vmid, u64 page, struct 
 
 #define TOLD_NS			1000000u	/* the driver is told again that a page is waited for */
 
-/* Has the driver been told lately that this page is waited for? What waits asks far more often than a driver can answer. */
+/*
+ * Has the driver been told lately that this page is waited for? What waits asks far more often than
+ * a driver can answer.
+ */
 static bool is_told(struct vgpu_model *m, u32 hub, u32 vmid, u64 page)
 {
-	/* Buffers that are copied to each other begin at addresses that are alike: the upper bits of a product are not */
+	/*
+	 * Buffers that are copied to each other begin at addresses that are alike: the upper bits
+	 * of a product are not
+	 */
 	struct vgpu_told *told = &m->told[page * 0x9e3779b97f4a7c15ULL >> (64 - VGPU_TOLD_BITS)];
 
 	if (told->page == page && told->hub == hub && told->vmid == vmid && m->now_ns < told->ns + TOLD_NS)
@@ -211,7 +225,10 @@ static bool is_told(struct vgpu_model *m, u32 hub, u32 vmid, u64 page)
 	return false;
 }
 
-/* Several accesses to a page at the same instant are one interrupt; the status register keeps the first until it is cleared. */
+/*
+ * Several accesses to a page at the same instant are one interrupt; the status register keeps the
+ * first until it is cleared.
+ */
 static void fault(struct vgpu_model *m, u32 hub, u32 vmid, u64 va, u32 access, u32 permission, bool again)
 {
 	u32 iv[VGPU_IV_DWORDS], pasid = vgpu_ih_pasid(m, hub, vmid);
@@ -291,7 +308,9 @@ void *vgpu_vm_ptr(struct vgpu_model *m, u32 as, u64 va, u32 len, bool write)
 	return access_ptr(m, as, va, len, write ? VGPU_WRITE : VGPU_READ);
 }
 
-/** vgpu_vm_mapped() - is there anything at @va of a process? It is no access: nothing is reported. */
+/**
+ * vgpu_vm_mapped() - is there anything at @va of a process? It is no access: nothing is reported.
+ */
 bool vgpu_vm_mapped(struct vgpu_model *m, u32 as, u64 va)
 {
 	struct vgpu_translation t;
@@ -392,7 +411,10 @@ bool vgpu_vm_read(struct vgpu_model *m, u32 as, u64 va, void *buf, u64 len)
 	return copy_pages(m, as, va, buf, len, false);
 }
 
-/** vgpu_vm_write() - write @len bytes at @va. Return: false after a fault; what precedes the bad page is written then. */
+/**
+ * vgpu_vm_write() - write @len bytes at @va. Return: false after a fault; what precedes the bad
+ * page is written then.
+ */
 bool vgpu_vm_write(struct vgpu_model *m, u32 as, u64 va, const void *buf, u64 len)
 {
 	return copy_pages(m, as, va, (u8 *)buf, len, true);

@@ -247,7 +247,10 @@ static u64 map_window(struct vgpu_model *m, u32 xcc, u64 start_ns)
 		if (rl->process[e->process].quantum > quantum)
 			quantum = rl->process[e->process].quantum;
 	}
-	/* Processes that are connected together are restored side by side and share the slots: none has its waves back long before another. */
+	/*
+	 * Processes that are connected together are restored side by side and share the slots: none
+	 * has its waves back long before another.
+	 */
 	for (l = m->queues.next; l != &m->queues; l = l->next) {
 		struct vgpu_queue *q = container_of(l, struct vgpu_queue, link);
 
@@ -284,7 +287,10 @@ enum cause {
 	BY_QUANTUM,
 };
 
-/* Does a queue that is to be saved stay? Its doorbell is what the driver finds in the MQD of the HIQ. */
+/*
+ * Does a queue that is to be saved stay? Its doorbell is what the driver finds in the MQD of the
+ * HIQ.
+ */
 static bool fails(struct vgpu_model *m, struct vgpu_queue *q, enum cause cause)
 {
 	if (!vgpu_queue_is_user_compute(q))
@@ -672,7 +678,10 @@ static void map_again(struct vgpu_model *m, u32 xcc)
 		map_window(m, xcc, m->now_ns);
 }
 
-/* The XCCs of a partition take turns together, when the last one's quantum is over. Return: when, U64_MAX: never */
+/*
+ * The XCCs of a partition take turns together, when the last one's quantum is over. Return: when,
+ * U64_MAX: never
+ */
 static u64 partition_quantum_end(const struct vgpu_model *m, u32 first, u32 xccs)
 {
 	u64 end = U64_MAX;

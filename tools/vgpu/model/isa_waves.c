@@ -87,7 +87,10 @@ static void free_slots(struct vgpu_queue *q, const struct vgpu_workgroup *wg)
 	}
 }
 
-/* Scratch memory belongs to a wave from its start to its end, wherever it runs. Return: false if all of it is in use. */
+/*
+ * Scratch memory belongs to a wave from its start to its end, wherever it runs. Return: false if
+ * all of it is in use.
+ */
 static bool take_slot(const struct vgpu_model *m, struct vgpu_queue *q, const struct vgpu_dispatch *d, struct vgpu_wave *w)
 {
 	u32 slots = d->scratch_waves / d->xccs, first = slots * d->xcc, slot;
@@ -133,7 +136,10 @@ struct vgpu_workgroup *vgpu_workgroup_start(struct vgpu_model *m, struct vgpu_di
 	return wg;
 }
 
-/** vgpu_workgroup_free() - a workgroup has ended, or its state is elsewhere; nothing of it can be used any more */
+/**
+ * vgpu_workgroup_free() - a workgroup has ended, or its state is elsewhere; nothing of it can be
+ * used any more
+ */
 void vgpu_workgroup_free(struct vgpu_queue *q, struct vgpu_workgroup *wg)
 {
 	free_slots(q, wg);
@@ -208,7 +214,10 @@ static void report(struct vgpu_model *m, struct vgpu_group *g, const struct vgpu
 	vgpu_queue_error(m, g->d->q, (enum vgpu_exception)w->exception, x->why, x->words[0] | (u64)x->words[1] << 32);
 }
 
-/* A slice of @count instructions of each wave. Return: the wave that halted, or NULL; the next slice is due at g->end_ns then. */
+/*
+ * A slice of @count instructions of each wave. Return: the wave that halted, or NULL; the next
+ * slice is due at g->end_ns then.
+ */
 static struct vgpu_wave *slice(struct vgpu_model *m, struct vgpu_group *g, struct vgpu_isa *x, u32 count, u32 *ended)
 {
 	u64 cost = 0, wake = U64_MAX, ns;

@@ -13,7 +13,10 @@
 #define MQD_COMPUTE		1
 #define MQD_IB_DEPTH		48
 
-/* What a process may set of the compute registers: groups of neighbours, from the first to the last. All of it is saved with its queue. */
+/*
+ * What a process may set of the compute registers: groups of neighbours, from the first to the
+ * last. All of it is saved with its queue.
+ */
 static const struct {
 	u8 first, last;
 } mqd_own_regs[] = {
@@ -23,7 +26,9 @@ static const struct {
 	{ VGPU_COMPUTE_USER_DATA_0, VGPU_COMPUTE_REGS - 1 },
 };
 
-/** vgpu_mqd_has() - is the compute register, counted from the first one, one that a process may set? */
+/**
+ * vgpu_mqd_has() - is the compute register, counted from the first one, one that a process may set?
+ */
 bool vgpu_mqd_has(u32 reg)
 {
 	u32 i;

@@ -89,7 +89,10 @@ static u32 read_reg(struct vgpu_model *m, const struct vgpu_queue *q, u32 index)
 	return vgpu_model_reg_read(m, reg_index(m, q, index));
 }
 
-/* Registers belong to the kernel: packets of a process have no effect on them, beside those that describe its own dispatches. */
+/*
+ * Registers belong to the kernel: packets of a process have no effect on them, beside those that
+ * describe its own dispatches.
+ */
 static void write_reg(struct vgpu_model *m, struct vgpu_queue *q, u32 as, u32 index, u32 value)
 {
 	if (VGPU_AS_VMID(as)) {
@@ -304,7 +307,10 @@ static enum packet_result query_status(struct vgpu_model *m, struct vgpu_queue *
 	return PACKET_DONE;
 }
 
-/* Enters a buffer: the next packets come from there. A chained one takes the place of the buffer that is being read. */
+/*
+ * Enters a buffer: the next packets come from there. A chained one takes the place of the buffer
+ * that is being read.
+ */
 static bool indirect_buffer(struct vgpu_model *m, struct vgpu_queue *q, u32 as, const u32 *p)
 {
 	u32 vmid = VGPU_AS_VMID(as) ? VGPU_AS_VMID(as) : (p[3] >> 24) & 0xf;

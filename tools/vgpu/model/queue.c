@@ -18,7 +18,10 @@ u32 vgpu_queue_as(const struct vgpu_queue *q)
 	return VGPU_AS(q->hub, q->vmid);
 }
 
-/* The part of a queue on another XCC; NULL while it is not there, or is not because all of it has been saved */
+/*
+ * The part of a queue on another XCC; NULL while it is not there, or is not because all of it has
+ * been saved
+ */
 struct vgpu_queue *vgpu_queue_part(struct vgpu_model *m, struct vgpu_queue *q, u32 part)
 {
 	struct vgpu_list *l;
@@ -100,7 +103,10 @@ void vgpu_queue_show(struct vgpu_model *m, const struct vgpu_queue *q)
 	vgpu_hqd_set(m, q->xcc, q->me, q->pipe, q->slot, VGPU_HQD_PQ_WPTR_HI, (u32)(q->wptr >> 32));
 }
 
-/* Something of amd_queue_t, if the runtime has one. Where it begins follows from the place of the read index. */
+/*
+ * Something of amd_queue_t, if the runtime has one. Where it begins follows from the place of the
+ * read index.
+ */
 bool vgpu_queue_runtime_read(struct vgpu_model *m, const struct vgpu_queue *q, u32 field, void *buf, u32 len)
 {
 	u32 as = vgpu_queue_as(q), offset = 0;
@@ -126,7 +132,10 @@ bool vgpu_queue_runtime_tell(struct vgpu_model *m, struct vgpu_queue *q, u64 bit
 	return true;
 }
 
-/* Tells the runtime why its queue has stopped. There is a bit for each reason; the numbers are ROCr's. */
+/*
+ * Tells the runtime why its queue has stopped. There is a bit for each reason; the numbers are
+ * ROCr's.
+ */
 static void queue_report(struct vgpu_model *m, struct vgpu_queue *q, enum vgpu_exception code)
 {
 	static const u64 bits[] = {

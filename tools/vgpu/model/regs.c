@@ -44,13 +44,19 @@ u32 vgpu_aids(const struct vgpu_config *c)
 	return c->layout->xcc_place[c->xccs - 1] / 2 + 1;
 }
 
-/** vgpu_xcc_node() - who an interrupt of an XCC comes from: numbers of an AID, its two places, one that is not used */
+/**
+ * vgpu_xcc_node() - who an interrupt of an XCC comes from: numbers of an AID, its two places, one
+ * that is not used
+ */
 u32 vgpu_xcc_node(const struct vgpu_config *c, u32 xcc)
 {
 	return c->layout->xcc_place[xcc] / 2 * 4 + c->layout->xcc_place[xcc] % 2 + 1;
 }
 
-/* The XCC whose GC block a register is in, VGPU_NO_XCC: none. @reg: its number in that of the first place */
+/*
+ * The XCC whose GC block a register is in, VGPU_NO_XCC: none. @reg: its number in that of the first
+ * place
+ */
 static u32 xcc_of(const struct vgpu_model *m, u32 index, u32 *reg)
 {
 	u32 shift = m->config.layout->xcc_shift, place = index >> shift;
@@ -233,7 +239,9 @@ u32 vgpu_hub_node(const struct vgpu_model *m, u32 hub)
 	return hub < VGPU_HUB_MM ? vgpu_xcc_node(&m->config, hub) : (hub - VGPU_HUB_MM) * 4;
 }
 
-/** vgpu_hub_lut() - IH_VMID_n_LUT of a VMID, for the accesses through a hub. Aligned words: no lock. */
+/**
+ * vgpu_hub_lut() - IH_VMID_n_LUT of a VMID, for the accesses through a hub. Aligned words: no lock.
+ */
 u32 *vgpu_hub_lut(struct vgpu_model *m, u32 hub, u32 vmid)
 {
 	return &m->regs.lut[vgpu_hub_node(m, hub)][hub < VGPU_HUB_MM ? vmid : VGPU_LUT_REGS / 2 + vmid];
@@ -262,7 +270,10 @@ static u32 *lut_reg(struct vgpu_model *m, u32 index)
 	return index - VGPU_IH_VMID_0_LUT < VGPU_LUT_REGS ? &r->lut[node][index - VGPU_IH_VMID_0_LUT] : NULL;
 }
 
-/* MM_DATA: the driver's window to VRAM before it has mapped the BAR. NULL: there is nothing behind it. */
+/*
+ * MM_DATA: the driver's window to VRAM before it has mapped the BAR. NULL: there is nothing behind
+ * it.
+ */
 static u32 *mm_data(struct vgpu_model *m)
 {
 	u32 index = m->regs.ram[VGPU_MM_INDEX];
@@ -272,7 +283,10 @@ static u32 *mm_data(struct vgpu_model *m)
 	return m->ops->vram_ptr(m->ctx, (u64)m->regs.ram[VGPU_MM_INDEX_HI] << 31 | (index & ~MM_INDEX_VRAM), 4);
 }
 
-/* Slot of an indirect register, VGPU_INDIRECT_SLOTS if it was never written and @add is false, or if the table is full */
+/*
+ * Slot of an indirect register, VGPU_INDIRECT_SLOTS if it was never written and @add is false, or
+ * if the table is full
+ */
 static u32 indirect_slot(struct vgpu_regs *r, u32 address, bool add)
 {
 	u32 i, slot = (address >> 2) * 2654435761u % VGPU_INDIRECT_SLOTS;
@@ -345,7 +359,10 @@ static void queue_reset(struct vgpu_model *m, u32 xcc)
 			  VGPU_HQD_EVENT_RESET);
 }
 
-/* Waves of all queues of an XCC are spread over the shader engines: what engine @se shows of a queue */
+/*
+ * Waves of all queues of an XCC are spread over the shader engines: what engine @se shows of a
+ * queue
+ */
 static u32 waves_on_se(struct vgpu_model *m, u32 waves, u32 se)
 {
 	return waves / m->config.se + (se < waves % m->config.se);

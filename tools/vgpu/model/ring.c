@@ -5,8 +5,8 @@
 #include "model.h"
 #include "aql.h"
 
-#define LAZY_PACKETS		16u		/* consumed ones that a lazy firmware does not report yet, at most */
-#define RPTR_BLOCK		64u			/* dwords: what amdkfd's RPTR_BLOCK_SIZE of 5 stands for */
+#define LAZY_PACKETS		16u		/* at most, that lazy firmware does not report yet */
+#define RPTR_BLOCK		64u		/* dwords: what amdkfd's RPTR_BLOCK_SIZE of 5 stands for */
 
 u64 vgpu_ring_packet(const struct vgpu_queue *q, u64 index)
 {
@@ -82,7 +82,10 @@ static bool ring_has_head(struct vgpu_model *m, struct vgpu_queue *q)
 	return false;
 }
 
-/** vgpu_ring_launched() - all workgroups of the dispatch at the head of @q that are this part's have their slots */
+/**
+ * vgpu_ring_launched() - all workgroups of the dispatch at the head of @q that are this part's have
+ * their slots
+ */
 void vgpu_ring_launched(struct vgpu_model *m, struct vgpu_queue *q)
 {
 	q->head = NULL;
@@ -90,7 +93,10 @@ void vgpu_ring_launched(struct vgpu_model *m, struct vgpu_queue *q)
 		vgpu_ring_consume(m, q);
 }
 
-/* When it began and ended, in ticks of the reference clock, if the runtime asked for it. The signal is not complete yet. */
+/*
+ * When it began and ended, in ticks of the reference clock, if the runtime asked for it. The signal
+ * is not complete yet.
+ */
 static void ring_stamp(struct vgpu_model *m, const struct vgpu_queue *q, u64 signal, u64 start_ns)
 {
 	u64 stamps[2] = { start_ns / VGPU_REFERENCE_NS, vgpu_now_ns(m) / VGPU_REFERENCE_NS };
@@ -134,7 +140,10 @@ void vgpu_ring_signal(struct vgpu_model *m, struct vgpu_queue *q, u64 signal, u6
 	}
 }
 
-/** vgpu_ring_part_done() - all waves of @d, a dispatch or a part of one, are done; @d may be gone afterwards */
+/**
+ * vgpu_ring_part_done() - all waves of @d, a dispatch or a part of one, are done; @d may be gone
+ * afterwards
+ */
 void vgpu_ring_part_done(struct vgpu_model *m, struct vgpu_dispatch *d)
 {
 	struct vgpu_queue *q = d->q;
@@ -161,7 +170,10 @@ void vgpu_ring_part_done(struct vgpu_model *m, struct vgpu_dispatch *d)
 	vgpu_ring_signal(m, q, signal, start_ns);
 }
 
-/** vgpu_ring_unread() - forget that the packet at the head, AQL or PM4, was read unless some of it has started: it will be read again */
+/**
+ * vgpu_ring_unread() - forget that the packet at the head, AQL or PM4, was read unless some of it
+ * has started: it will be read again
+ */
 void vgpu_ring_unread(struct vgpu_model *m, struct vgpu_queue *q)
 {
 	u64 index;
@@ -221,7 +233,10 @@ void vgpu_ring_joined(struct vgpu_model *m, struct vgpu_queue *q)
 	}
 }
 
-/** vgpu_ring_drained() - is everything done that a part of a queue has begun? It does not wait for parts that are not there. */
+/**
+ * vgpu_ring_drained() - is everything done that a part of a queue has begun? It does not wait for
+ * parts that are not there.
+ */
 bool vgpu_ring_drained(struct vgpu_model *m, struct vgpu_queue *q)
 {
 	struct vgpu_list *l;
@@ -272,7 +287,10 @@ void vgpu_ring_advance(struct vgpu_queue *q, u32 dwords)
 		q->rptr += dwords;
 }
 
-/** vgpu_ring_expire_full() - tell the truth about a ring that was reported to be full, when it is time */
+/**
+ * vgpu_ring_expire_full() - tell the truth about a ring that was reported to be full, when it is
+ * time
+ */
 void vgpu_ring_expire_full(struct vgpu_model *m, struct vgpu_queue *q)
 {
 	if (!q->full_until_ns || m->now_ns < q->full_until_ns)
@@ -281,14 +299,20 @@ void vgpu_ring_expire_full(struct vgpu_model *m, struct vgpu_queue *q)
 	vgpu_ring_report(m, q);
 }
 
-/** vgpu_ring_heard() - a kernel's ring was rung: firmware may take packets for read that it has not executed */
+/**
+ * vgpu_ring_heard() - a kernel's ring was rung: firmware may take packets for read that it has not
+ * executed
+ */
 void vgpu_ring_heard(struct vgpu_model *m, struct vgpu_queue *q)
 {
 	if (!q->vmid && vgpu_firmware(m, VGPU_FIRMWARE_EARLY_RPTR))
 		vgpu_ring_report(m, q);
 }
 
-/** vgpu_ring_pm4_launched() - the dispatch at the head has launched all its waves: on to the next packet */
+/**
+ * vgpu_ring_pm4_launched() - the dispatch at the head has launched all its waves: on to the next
+ * packet
+ */
 void vgpu_ring_pm4_launched(struct vgpu_model *m, struct vgpu_queue *q)
 {
 	u32 dwords = q->head->packet_dwords;

@@ -35,7 +35,10 @@ enum {
 
 #define SDMA_SRC_TRAP		224
 
-/* The kernel's rings of an engine: buffer moves and everything else; page tables, if the firmware is new enough */
+/*
+ * The kernel's rings of an engine: buffer moves and everything else; page tables, if the firmware
+ * is new enough
+ */
 #define SDMA_GFX_RING		0x80
 #define SDMA_GFX_RING_ID	0
 #define SDMA_PAGE_RING_ID	3
@@ -57,7 +60,10 @@ static u64 addr64(const u32 *p)
 	return p[0] | (u64)p[1] << 32;
 }
 
-/* By words: the kernel's memmove() goes byte by byte on a CPU that says it is fast at that, as QEMU's does. */
+/*
+ * By words: the kernel's memmove() goes byte by byte on a CPU that says it is fast at that, as
+ * QEMU's does.
+ */
 static void copy_words(u64 *to, const u64 *from, u32 words)
 {
 	u32 i;
@@ -217,7 +223,10 @@ static u32 packet_dwords(const u32 *p)
 	return op < ARRAY_SIZE(dwords) ? dwords[op] : 0;
 }
 
-/* Where the next packet comes from: the indirect buffer, or the ring. User VMIDs and the kernel's alike go through the memory hub. */
+/*
+ * Where the next packet comes from: the indirect buffer, or the ring. User VMIDs and the kernel's
+ * alike go through the memory hub.
+ */
 static struct vgpu_stream stream_of(const struct vgpu_queue *q)
 {
 	if (q->ib_depth)
@@ -364,7 +373,9 @@ bool vgpu_sdma_run(struct vgpu_model *m, struct vgpu_queue *q)
 
 	m->client = VGPU_UTCL2_SDMA0 + q->engine;
 	m->retried = false;
-	/* Packets of an earlier lap would be executed again, with what is in their buffers by now. */
+	/*
+	 * Packets of an earlier lap would be executed again, with what is in their buffers by now.
+	 */
 	if (!q->stuck && q->wptr > q->rptr && q->wptr - q->rptr > q->ring_bytes)
 		failed(m, q, "write pointer is beyond the ring", q->wptr);
 	m->retry = vgpu_queue_retries(m, q);

@@ -73,7 +73,10 @@ static void show_waves(struct vgpu_model *m, struct vgpu_queue *q)
 		vgpu_regs_set_waves(m, q->xcc, q->pipe, q->slot, true, q->waves);
 }
 
-/* Takes slots for a workgroup on compute unit @cu. Return: false, and nothing is taken, if there is no room. */
+/*
+ * Takes slots for a workgroup on compute unit @cu. Return: false, and nothing is taken, if there is
+ * no room.
+ */
 static bool take_slots(struct vgpu_model *m, struct vgpu_xcc *x, u32 cu, u32 waves, u32 vgprs, u32 lds_bytes, u16 *simd)
 {
 	u32 per_cu = m->config.simds_per_cu, first = cu * per_cu, i, s, tries;
@@ -274,7 +277,9 @@ static void waves_all_launched(struct vgpu_model *m, struct vgpu_queue *q)
 		vgpu_ring_launched(m, q);
 }
 
-/* One workgroup of a queue that wants slots, saved ones first. Return: false if there is no room. */
+/*
+ * One workgroup of a queue that wants slots, saved ones first. Return: false if there is no room.
+ */
 static bool place_one(struct vgpu_model *m, struct vgpu_queue *q)
 {
 	struct vgpu_dispatch *d = q->head;
@@ -358,7 +363,10 @@ bool vgpu_waves_place(struct vgpu_model *m)
 	return progress;
 }
 
-/* The waves of a group finished a step: each adds one to its counter. Return: the first that could not, @g->waves if all could. */
+/*
+ * The waves of a group finished a step: each adds one to its counter. Return: the first that could
+ * not, @g->waves if all could.
+ */
 static u32 count(struct vgpu_model *m, const struct vgpu_group *g)
 {
 	const struct vgpu_dispatch *d = g->d;
@@ -384,7 +392,10 @@ static u32 count(struct vgpu_model *m, const struct vgpu_group *g)
 	return i;
 }
 
-/* Divides a group before its wave @at, the first of a workgroup. Return: the second part, in no list; NULL without memory. */
+/*
+ * Divides a group before its wave @at, the first of a workgroup. Return: the second part, in no
+ * list; NULL without memory.
+ */
 static struct vgpu_group *split(struct vgpu_model *m, struct vgpu_group *g, u32 at)
 {
 	struct vgpu_group *rest = vgpu_group_get(m);
@@ -406,7 +417,9 @@ static struct vgpu_group *split(struct vgpu_model *m, struct vgpu_group *g, u32 
 	return rest;
 }
 
-/* A memory violation without a debugger: the trap handler halts the wave. The group is in no list. */
+/*
+ * A memory violation without a debugger: the trap handler halts the wave. The group is in no list.
+ */
 static void halt_group(struct vgpu_model *m, struct vgpu_group *g)
 {
 	g->halted = true;
@@ -583,7 +596,10 @@ static void freeze_list(struct vgpu_queue *q, struct vgpu_list *list)
 	}
 }
 
-/** vgpu_waves_freeze() - stop the waves of a queue where they are; they keep their slots, and nothing new is started */
+/**
+ * vgpu_waves_freeze() - stop the waves of a queue where they are; they keep their slots, and
+ * nothing new is started
+ */
 void vgpu_waves_freeze(struct vgpu_model *m, struct vgpu_queue *q)
 {
 	freeze_list(q, &m->groups);
