@@ -19,10 +19,8 @@ TREES = {
         "prefixes": {"wave_slots": ["waves_"], "isa_waves": ["waves_"]},
         "circles": ["isa -> isa_trap", "isa_matrix -> isa_vector"],
         "names": {
-            "aql.c": 10, "cwsr.c": 33, "discovery.c": 9, "dispatch.c": 3, "firmware.c": 1, "gpuvm.c": 11,
-            "hws.c": 21, "isa.c": 8, "isa_float.c": 22, "isa_matrix.c": 6, "isa_memory.c": 33,
-            "isa_object.c": 4, "isa_scalar.c": 18, "isa_vector.c": 79, "isa_waves.c": 11, "pm4.c": 23,
-            "regs.c": 24, "sdma.c": 23, "wave_slots.c": 20,
+            "isa.c": 8, "isa_float.c": 22, "isa_matrix.c": 6, "isa_memory.c": 33, "isa_object.c": 4,
+            "isa_scalar.c": 18, "isa_vector.c": 79,
         },
         "columns": {
             "aql.c": 1, "aql.h": 1, "asic.c": 2, "cp.c": 5, "cwsr.c": 6, "device.c": 6, "device.h": 4,

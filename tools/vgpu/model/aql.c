@@ -50,7 +50,7 @@ enum {
 #define PM4_IB_COMMAND		4
 #define COMPLETION_SIGNAL	56
 
-static u64 get64(const u8 *p)
+static u64 aql_get64(const u8 *p)
 {
 	u64 v;
 
@@ -58,7 +58,7 @@ static u64 get64(const u8 *p)
 	return v;
 }
 
-static u32 get32(const u8 *p)
+static u32 aql_get32(const u8 *p)
 {
 	u32 v;
 
@@ -66,7 +66,7 @@ static u32 get32(const u8 *p)
 	return v;
 }
 
-static u16 get16(const u8 *p)
+static u16 aql_get16(const u8 *p)
 {
 	u16 v;
 
@@ -78,31 +78,34 @@ static u16 get16(const u8 *p)
  * What a packet says of a dispatch. Return: false if it cannot be taken now; if it describes none,
  * the queue is in error.
  */
-static bool parse_dispatch(struct vgpu_model *m, struct vgpu_queue *q, u64 index, const u8 *p, struct vgpu_dispatch *d)
+static bool aql_parse_dispatch(struct vgpu_model *m, struct vgpu_queue *q, u64 index, const u8 *p,
+			       struct vgpu_dispatch *d)
 {
 	struct vgpu_launch launch = {
-		.kernel = get64(p + DISPATCH_KERNEL),
-		.kernargs = get64(p + DISPATCH_KERNARG),
+		.kernel = aql_get64(p + DISPATCH_KERNEL),
+		.kernargs = aql_get64(p + DISPATCH_KERNARG),
 		.packet = vgpu_ring_packet(q, index),
-		.private_bytes = get32(p + DISPATCH_PRIVATE),
-		.signal = get64(p + COMPLETION_SIGNAL),
-		.lds_bytes = get32(p + DISPATCH_LDS),
+		.private_bytes = aql_get32(p + DISPATCH_PRIVATE),
+		.signal = aql_get64(p + COMPLETION_SIGNAL),
+		.lds_bytes = aql_get32(p + DISPATCH_LDS),
 	};
 	u32 i;
 
-	if (!(get16(p + DISPATCH_SETUP) & 3)) {
-		vgpu_queue_error(m, q, VGPU_EC_DISPATCH_DIM, "grid without dimensions", get16(p + DISPATCH_SETUP));
+	if (!(aql_get16(p + DISPATCH_SETUP) & 3)) {
+		vgpu_queue_error(m, q, VGPU_EC_DISPATCH_DIM, "grid without dimensions",
+				 aql_get16(p + DISPATCH_SETUP));
 		return false;
 	}
 	for (i = 0; i < 3; i++) {
-		launch.workgroup[i] = get16(p + DISPATCH_WORKGROUP + 2 * i);
-		launch.grid[i] = get32(p + DISPATCH_GRID + 4 * i);
+		launch.workgroup[i] = aql_get16(p + DISPATCH_WORKGROUP + 2 * i);
+		launch.grid[i] = aql_get32(p + DISPATCH_GRID + 4 * i);
 	}
 	return vgpu_dispatch_parse(m, q, &launch, d);
 }
 
 /* Gives a part of the queue its share of a dispatch. Return: false without memory. */
-static bool take_share(struct vgpu_model *m, struct vgpu_queue *q, const struct vgpu_dispatch *whole)
+static bool aql_take_share(struct vgpu_model *m, struct vgpu_queue *q,
+			   const struct vgpu_dispatch *whole)
 {
 	u32 chunk = q->chunk ? q->chunk : whole->workgroups, round = chunk * q->parts;
 	u32 first = q->logic_xcc * chunk, rest = whole->workgroups % round, share;
@@ -123,17 +126,17 @@ static bool take_share(struct vgpu_model *m, struct vgpu_queue *q, const struct 
 }
 
 /* Takes the dispatch at the head. Return: false if that is not possible (now, or at all). */
-static bool begin_dispatch(struct vgpu_model *m, struct vgpu_queue *q, u64 index, const u8 *p)
+static bool aql_begin_dispatch(struct vgpu_model *m, struct vgpu_queue *q, u64 index, const u8 *p)
 {
 	struct vgpu_dispatch whole = { .index = index };
 	u32 i;
 
-	if (!parse_dispatch(m, q, index, p, &whole))
+	if (!aql_parse_dispatch(m, q, index, p, &whole))
 		return false;
 	for (i = 0; i < q->parts; i++) {
 		struct vgpu_queue *part = vgpu_queue_part(m, q, i);
 
-		if (part->rptr == index && !take_share(m, part, &whole))
+		if (part->rptr == index && !aql_take_share(m, part, &whole))
 			break;
 	}
 	if (i < q->parts) {
@@ -152,7 +155,7 @@ static bool begin_dispatch(struct vgpu_model *m, struct vgpu_queue *q, u64 index
  * May the next packet be taken? Return: the most dispatches that a part has in flight, or U32_MAX:
  * no
  */
-static u32 may_begin(struct vgpu_model *m, struct vgpu_queue *q)
+static u32 aql_may_begin(struct vgpu_model *m, struct vgpu_queue *q)
 {
 	u32 i, inflight = 0;
 
@@ -169,13 +172,13 @@ static u32 may_begin(struct vgpu_model *m, struct vgpu_queue *q)
 }
 
 /* Return: 1 met, 0 not yet, -1 the queue is in error */
-static int barrier_met(struct vgpu_model *m, struct vgpu_queue *q, const u8 *p, bool any)
+static int aql_barrier_met(struct vgpu_model *m, struct vgpu_queue *q, const u8 *p, bool any)
 {
 	bool one = false, zero = false;
 	u32 i;
 
 	for (i = 0; i < AQL_BARRIER_SIGNALS; i++) {
-		u64 signal = get64(p + BARRIER_SIGNALS + 8 * i), value;
+		u64 signal = aql_get64(p + BARRIER_SIGNALS + 8 * i), value;
 
 		if (!signal)
 			continue;
@@ -191,11 +194,13 @@ static int barrier_met(struct vgpu_model *m, struct vgpu_queue *q, const u8 *p, 
 	return !any || !one || zero;
 }
 
-/* AMD's barrier-value packet: a condition on some bits of one signal. Return: as barrier_met() */
-static int barrier_value_met(struct vgpu_model *m, struct vgpu_queue *q, const u8 *p)
+/*
+ * AMD's barrier-value packet: a condition on some bits of one signal. Return: as aql_barrier_met()
+ */
+static int aql_barrier_value_met(struct vgpu_model *m, struct vgpu_queue *q, const u8 *p)
 {
-	u64 signal = get64(p + BARRIER_SIGNALS), raw;
-	s64 value, reference = (s64)get64(p + BARRIER_VALUE);
+	u64 signal = aql_get64(p + BARRIER_SIGNALS), raw;
+	s64 value, reference = (s64)aql_get64(p + BARRIER_VALUE);
 
 	if (!signal)
 		return 1;
@@ -203,8 +208,8 @@ static int barrier_value_met(struct vgpu_model *m, struct vgpu_queue *q, const u
 		vgpu_queue_error(m, q, VGPU_EC_NONE, "barrier signal is not mapped", signal);
 		return -1;
 	}
-	value = (s64)(raw & get64(p + BARRIER_MASK));
-	switch (get32(p + BARRIER_CONDITION)) {
+	value = (s64)(raw & aql_get64(p + BARRIER_MASK));
+	switch (aql_get32(p + BARRIER_CONDITION)) {
 	case CONDITION_EQ:
 		return value == reference;
 	case CONDITION_NE:
@@ -214,24 +219,26 @@ static int barrier_value_met(struct vgpu_model *m, struct vgpu_queue *q, const u
 	case CONDITION_GTE:
 		return value >= reference;
 	default:
-		vgpu_queue_error(m, q, VGPU_EC_VENDOR_UNSUPPORTED, "condition", get32(p + BARRIER_CONDITION));
+		vgpu_queue_error(m, q, VGPU_EC_VENDOR_UNSUPPORTED, "condition",
+				 aql_get32(p + BARRIER_CONDITION));
 		return -1;
 	}
 }
 
 /* Return: 1 done, 0 not yet, -1 the queue is in error */
-static int run_vendor(struct vgpu_model *m, struct vgpu_queue *q, const u8 *p)
+static int aql_run_vendor(struct vgpu_model *m, struct vgpu_queue *q, const u8 *p)
 {
 	u32 pm4[4];
 
-	switch (get16(p + VENDOR_FORMAT) & 0xff) {
+	switch (aql_get16(p + VENDOR_FORMAT) & 0xff) {
 	case VENDOR_PM4_IB:
 		memcpy(pm4, p + PM4_IB_COMMAND, sizeof(pm4));
 		return vgpu_pm4_ib(m, q, pm4);
 	case VENDOR_BARRIER_VALUE:
-		return barrier_value_met(m, q, p);
+		return aql_barrier_value_met(m, q, p);
 	default:
-		vgpu_queue_error(m, q, VGPU_EC_VENDOR_UNSUPPORTED, "vendor packet", get16(p + VENDOR_FORMAT));
+		vgpu_queue_error(m, q, VGPU_EC_VENDOR_UNSUPPORTED, "vendor packet",
+				 aql_get16(p + VENDOR_FORMAT));
 		return -1;
 	}
 }
@@ -256,7 +263,7 @@ bool vgpu_aql_run(struct vgpu_model *m, struct vgpu_queue *q)
 		u8 p[AQL_BYTES];
 		u16 *header;
 
-		inflight = may_begin(m, q);
+		inflight = aql_may_begin(m, q);
 		index = vgpu_ring_head(m, q);
 		if (inflight == U32_MAX || index >= q->wptr || m->now_ns < q->busy_until_ns)
 			break;
@@ -270,32 +277,34 @@ bool vgpu_aql_run(struct vgpu_model *m, struct vgpu_queue *q)
 		vgpu_rmb();				/* the header is written last */
 		memcpy(p, header, sizeof(p));
 		/* A buffer that has begun does not wait for its own waves. */
-		if ((get16(p) & AQL_BARRIER) && inflight && !q->ib_depth)
+		if ((aql_get16(p) & AQL_BARRIER) && inflight && !q->ib_depth)
 			break;
-		switch (AQL_TYPE(get16(p))) {
+		switch (AQL_TYPE(aql_get16(p))) {
 		case AQL_DISPATCH:
-			if (inflight >= VGPU_MAX_INFLIGHT || !begin_dispatch(m, q, index, p))
+			if (inflight >= VGPU_MAX_INFLIGHT || !aql_begin_dispatch(m, q, index, p))
 				return progress;
 			progress = true;
 			continue;
 		case AQL_BARRIER_AND:
 		case AQL_BARRIER_OR:
-			done = barrier_met(m, q, p, AQL_TYPE(get16(p)) == AQL_BARRIER_OR);
+			done = aql_barrier_met(m, q, p, AQL_TYPE(aql_get16(p)) == AQL_BARRIER_OR);
 			break;
 		case AQL_VENDOR:
-			done = run_vendor(m, q, p);
+			done = aql_run_vendor(m, q, p);
 			break;
 		case AQL_AGENT:				/* for queues that a program serves */
-			vgpu_queue_error(m, q, VGPU_EC_PACKET_UNSUPPORTED, "agent dispatch", get16(p));
+			vgpu_queue_error(m, q, VGPU_EC_PACKET_UNSUPPORTED, "agent dispatch",
+					 aql_get16(p));
 			return progress;
 		default:
-			vgpu_queue_error(m, q, VGPU_EC_PACKET_RESERVED, "type of AQL packet", get16(p));
+			vgpu_queue_error(m, q, VGPU_EC_PACKET_RESERVED, "type of AQL packet",
+					 aql_get16(p));
 			return progress;
 		}
 		if (done <= 0)
 			break;
 		vgpu_ring_consume(m, q);
-		vgpu_ring_signal(m, q, get64(p + COMPLETION_SIGNAL), m->now_ns);
+		vgpu_ring_signal(m, q, aql_get64(p + COMPLETION_SIGNAL), m->now_ns);
 		progress = true;
 	}
 	return progress;

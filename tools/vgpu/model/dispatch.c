@@ -60,7 +60,7 @@ bool vgpu_dispatch_own_workgroup(const struct vgpu_dispatch *d, const u32 workgr
  * A launch by registers: they say what the scalar registers of its waves begin with, and where
  * their scratch memory is
  */
-static void parse_registers(const u32 *r, struct vgpu_dispatch *d)
+static void dispatch_parse_registers(const u32 *r, struct vgpu_dispatch *d)
 {
 	u32 i;
 
@@ -74,7 +74,8 @@ static void parse_registers(const u32 *r, struct vgpu_dispatch *d)
 	d->launch.scratch = (u64)r[VGPU_COMPUTE_SCRATCH_BASE_LO] << 8 | (u64)(r[VGPU_COMPUTE_SCRATCH_BASE_HI] & 0xff) << 40;
 }
 
-static void parse_machine_code(const struct vgpu_model *m, const struct vgpu_queue *q, const struct vgpu_launch *launch, struct vgpu_dispatch *d)
+static void dispatch_parse_machine_code(const struct vgpu_model *m, const struct vgpu_queue *q,
+					const struct vgpu_launch *launch, struct vgpu_dispatch *d)
 {
 	u32 i;
 
@@ -92,7 +93,7 @@ static void parse_machine_code(const struct vgpu_model *m, const struct vgpu_que
 		d->start[i] = launch->start[i];
 	}
 	if (launch->registers)
-		parse_registers(launch->registers, d);
+		dispatch_parse_registers(launch->registers, d);
 }
 
 /*
@@ -101,8 +102,9 @@ static void parse_machine_code(const struct vgpu_model *m, const struct vgpu_que
  * eight bytes, which make two dot products as instructions. Return: false if that is no kernel, and
  * the queue is in error.
  */
-static bool find_kernel(struct vgpu_model *m, struct vgpu_queue *q, const struct vgpu_launch *launch, struct vgpu_kernel *k,
-			struct vgpu_dispatch *d)
+static bool dispatch_find_kernel(struct vgpu_model *m, struct vgpu_queue *q,
+				 const struct vgpu_launch *launch, struct vgpu_kernel *k,
+				 struct vgpu_dispatch *d)
 {
 	const u32 *r = launch->registers;
 	u32 as = vgpu_queue_as(q);
@@ -193,7 +195,7 @@ bool vgpu_dispatch_parse(struct vgpu_model *m, struct vgpu_queue *q, const struc
 	struct vgpu_kernel k = { 0 };
 	u64 groups = 1, count;
 
-	if (!find_kernel(m, q, launch, &k, d))
+	if (!dispatch_find_kernel(m, q, launch, &k, d))
 		return false;
 	for (i = 0; i < 3; i++) {
 		u64 grid = launch->grid[i];
@@ -225,7 +227,7 @@ bool vgpu_dispatch_parse(struct vgpu_model *m, struct vgpu_queue *q, const struc
 	d->signal = launch->signal;
 	if (d->machine_code) {
 		/* Faults are the waves' own. */
-		parse_machine_code(m, q, launch, d);
+		dispatch_parse_machine_code(m, q, launch, d);
 		if (launch->private_bytes && !dispatch_scratch(m, q, d, launch->private_bytes))
 			return false;
 		goto place;

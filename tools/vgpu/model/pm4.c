@@ -77,23 +77,23 @@ enum packet_result {
 };
 
 /* Packets name the registers of the XCC that reads them as those of the first one */
-static u32 reg_index(const struct vgpu_model *m, const struct vgpu_queue *q, u32 index)
+static u32 pm4_reg_index(const struct vgpu_model *m, const struct vgpu_queue *q, u32 index)
 {
 	bool own = (index >= XCC_REGS_0 && index < XCC_REGS_0_END) || (index >= XCC_REGS_1 && index < XCC_REGS_1_END);
 
 	return own ? index + vgpu_xcc_regs(&m->config, q->xcc) : index;
 }
 
-static u32 read_reg(struct vgpu_model *m, const struct vgpu_queue *q, u32 index)
+static u32 pm4_read_reg(struct vgpu_model *m, const struct vgpu_queue *q, u32 index)
 {
-	return vgpu_model_reg_read(m, reg_index(m, q, index));
+	return vgpu_model_reg_read(m, pm4_reg_index(m, q, index));
 }
 
 /*
  * Registers belong to the kernel: packets of a process have no effect on them, beside those that
  * describe its own dispatches.
  */
-static void write_reg(struct vgpu_model *m, struct vgpu_queue *q, u32 as, u32 index, u32 value)
+static void pm4_write_reg(struct vgpu_model *m, struct vgpu_queue *q, u32 as, u32 index, u32 value)
 {
 	if (VGPU_AS_VMID(as)) {
 		index -= COMPUTE_REG_START;
@@ -101,41 +101,43 @@ static void write_reg(struct vgpu_model *m, struct vgpu_queue *q, u32 as, u32 in
 			q->compute[index] = value;
 		return;
 	}
-	vgpu_model_reg_write(m, reg_index(m, q, index), value);
+	vgpu_model_reg_write(m, pm4_reg_index(m, q, index), value);
 	if (index == REG_CPC_INT_STATUS && (value & CPC_INT_GENERIC))
 		vgpu_queue_eop(m, q, SRC_CP_IB2_INTERRUPT, 0);
 }
 
-static u64 addr64(const u32 *p)
+static u64 pm4_addr64(const u32 *p)
 {
 	return p[0] | (u64)p[1] << 32;
 }
 
-static enum packet_result set_regs(struct vgpu_model *m, struct vgpu_queue *q, const struct vgpu_stream *s, const u32 *p,
-				   u32 dwords, u32 start)
+static enum packet_result pm4_set_regs(struct vgpu_model *m, struct vgpu_queue *q,
+				       const struct vgpu_stream *s, const u32 *p,
+				       u32 dwords, u32 start)
 {
 	u32 i, value, index = start + (p[1] & 0xffff);
 
 	for (i = 2; i < dwords; i++) {
 		if (!vgpu_stream_read(m, s, i, &value, 1))
 			return PACKET_BAD;
-		write_reg(m, q, s->as, index + i - 2, value);
+		pm4_write_reg(m, q, s->as, index + i - 2, value);
 	}
 	return PACKET_DONE;
 }
 
-static enum packet_result write_data(struct vgpu_model *m, struct vgpu_queue *q, const struct vgpu_stream *s, const u32 *p,
-				     u32 dwords)
+static enum packet_result pm4_write_data(struct vgpu_model *m, struct vgpu_queue *q,
+					 const struct vgpu_stream *s, const u32 *p,
+					 u32 dwords)
 {
 	u32 dst = (p[1] >> 8) & 0xf, i, value;
 	bool fixed = p[1] & (1u << 16);
-	u64 addr = addr64(p + 2);
+	u64 addr = pm4_addr64(p + 2);
 
 	for (i = 4; i < dwords; i++) {
 		if (!vgpu_stream_read(m, s, i, &value, 1))
 			return PACKET_BAD;
 		if (!dst)
-			write_reg(m, q, s->as, (u32)addr, value);
+			pm4_write_reg(m, q, s->as, (u32)addr, value);
 		else if (!vgpu_vm_write32(m, s->as, addr, value))
 			return PACKET_BAD;
 		if (!fixed)
@@ -144,31 +146,33 @@ static enum packet_result write_data(struct vgpu_model *m, struct vgpu_queue *q,
 	return PACKET_DONE;
 }
 
-static enum packet_result atomic_mem(struct vgpu_model *m, u32 as, const u32 *p)
+static enum packet_result pm4_atomic_mem(struct vgpu_model *m, u32 as, const u32 *p)
 {
 	bool loop = ((p[1] >> 8) & 0xf) == 1, swapped;
 
-	if (!vgpu_atomic(m, as, p[1] & 0x7f, addr64(p + 2), addr64(p + 4), addr64(p + 6), &swapped))
+	if (!vgpu_atomic(m, as, p[1] & 0x7f, pm4_addr64(p + 2), pm4_addr64(p + 4),
+			 pm4_addr64(p + 6), &swapped))
 		return PACKET_BAD;
 	return loop && !swapped ? PACKET_WAIT : PACKET_DONE;
 }
 
-static enum packet_result copy_data(struct vgpu_model *m, struct vgpu_queue *q, u32 as, const u32 *p)
+static enum packet_result pm4_copy_data(struct vgpu_model *m, struct vgpu_queue *q, u32 as,
+					const u32 *p)
 {
 	u32 src = p[1] & 0xf, dst = (p[1] >> 8) & 0xf, bytes = p[1] & (1u << 16) ? 8 : 4;
 	u64 value = 0;
 
 	switch (src) {
 	case 0:
-		value = read_reg(m, q, p[2]);
+		value = pm4_read_reg(m, q, p[2]);
 		break;
 	case 1:
 	case 2:
-		if (!vgpu_vm_read(m, as, addr64(p + 2), &value, bytes))
+		if (!vgpu_vm_read(m, as, pm4_addr64(p + 2), &value, bytes))
 			return PACKET_BAD;
 		break;
 	case 5:
-		value = addr64(p + 2);
+		value = pm4_addr64(p + 2);
 		break;
 	case 9:
 		value = m->now_ns / 10;		/* 100 MHz */
@@ -177,35 +181,37 @@ static enum packet_result copy_data(struct vgpu_model *m, struct vgpu_queue *q, 
 		return PACKET_BAD;
 	}
 	if (!dst)
-		write_reg(m, q, as, p[4], (u32)value);
-	else if (!vgpu_vm_write(m, as, addr64(p + 4), &value, bytes))
+		pm4_write_reg(m, q, as, p[4], (u32)value);
+	else if (!vgpu_vm_write(m, as, pm4_addr64(p + 4), &value, bytes))
 		return PACKET_BAD;
 	return PACKET_DONE;
 }
 
-static enum packet_result wait_reg_mem(struct vgpu_model *m, struct vgpu_queue *q, u32 as, const u32 *p)
+static enum packet_result pm4_wait_reg_mem(struct vgpu_model *m, struct vgpu_queue *q, u32 as,
+					   const u32 *p)
 {
 	u32 function = p[1] & 7, operation = (p[1] >> 6) & 3, reference = p[4], mask = p[5], value;
 	bool memory = p[1] & (1u << 4);
 
 	if (operation == 1) {			/* write the first register, wait for the second */
-		write_reg(m, q, as, p[2], reference);
-		value = read_reg(m, q, p[3]);
+		pm4_write_reg(m, q, as, p[2], reference);
+		value = pm4_read_reg(m, q, p[3]);
 		return (value & mask) == mask ? PACKET_DONE : PACKET_WAIT;
 	}
 	if (memory) {
-		if (!vgpu_vm_read(m, as, addr64(p + 2) & ~3ULL, &value, 4))
+		if (!vgpu_vm_read(m, as, pm4_addr64(p + 2) & ~3ULL, &value, 4))
 			return PACKET_BAD;
 	} else {
-		value = read_reg(m, q, p[2]);
+		value = pm4_read_reg(m, q, p[2]);
 	}
 	return vgpu_compare(function, value & mask, reference) ? PACKET_DONE : PACKET_WAIT;
 }
 
-static enum packet_result release_mem(struct vgpu_model *m, struct vgpu_queue *q, u32 as, const u32 *p)
+static enum packet_result pm4_release_mem(struct vgpu_model *m, struct vgpu_queue *q, u32 as,
+					  const u32 *p)
 {
 	u32 data_sel = p[2] >> 29, int_sel = (p[2] >> 24) & 7;
-	u64 addr = addr64(p + 3);
+	u64 addr = pm4_addr64(p + 3);
 	bool ok = true;
 
 	if (q->inflight_count)			/* the end of the pipe: behind all waves that were launched before */
@@ -213,7 +219,7 @@ static enum packet_result release_mem(struct vgpu_model *m, struct vgpu_queue *q
 	if (data_sel == 1)
 		ok = vgpu_vm_write32(m, as, addr, p[5]);
 	else if (data_sel == 2)
-		ok = vgpu_vm_write64(m, as, addr, addr64(p + 5));
+		ok = vgpu_vm_write64(m, as, addr, pm4_addr64(p + 5));
 	else if (data_sel == 3)
 		ok = vgpu_vm_write64(m, as, addr, m->now_ns / 10);
 	if (!ok)
@@ -223,7 +229,8 @@ static enum packet_result release_mem(struct vgpu_model *m, struct vgpu_queue *q
 	return PACKET_DONE;
 }
 
-static enum packet_result map_queues(struct vgpu_model *m, struct vgpu_queue *engine, const u32 *p, u32 dwords)
+static enum packet_result pm4_map_queues(struct vgpu_model *m, struct vgpu_queue *engine,
+					 const u32 *p, u32 dwords)
 {
 	struct vgpu_map_request request = {
 		.xcc = engine->xcc,
@@ -232,8 +239,8 @@ static enum packet_result map_queues(struct vgpu_model *m, struct vgpu_queue *en
 		.slot = (p[1] >> 13) & 7,
 		.vmid = (p[1] >> 8) & 0xf,
 		.doorbell = p[2] & 0x0ffffffc,
-		.mqd = addr64(p + 3),
-		.wptr_addr = addr64(p + 5),
+		.mqd = pm4_addr64(p + 3),
+		.wptr_addr = pm4_addr64(p + 5),
 	};
 	struct vgpu_queue *q;
 
@@ -247,7 +254,8 @@ static enum packet_result map_queues(struct vgpu_model *m, struct vgpu_queue *en
 	return q ? PACKET_DONE : PACKET_BAD;
 }
 
-static enum packet_result unmap_queues(struct vgpu_model *m, struct vgpu_queue *engine, const u32 *p)
+static enum packet_result pm4_unmap_queues(struct vgpu_model *m, struct vgpu_queue *engine,
+					   const u32 *p)
 {
 	u32 action = p[1] & 3, sel = (p[1] >> 4) & 3, count = p[1] >> 29, i;
 	bool save = action != 1;
@@ -281,7 +289,7 @@ static enum packet_result unmap_queues(struct vgpu_model *m, struct vgpu_queue *
 	return PACKET_DONE;
 }
 
-static enum packet_result query_status(struct vgpu_model *m, struct vgpu_queue *q, const u32 *p)
+static enum packet_result pm4_query_status(struct vgpu_model *m, struct vgpu_queue *q, const u32 *p)
 {
 	u32 i;
 
@@ -300,7 +308,7 @@ static enum packet_result query_status(struct vgpu_model *m, struct vgpu_queue *
 	vgpu_ring_report_full(m, q, VGPU_FAULT_FULL_AFTER_UNMAP);
 	if ((p[1] >> 30) == 0)
 		vgpu_queue_eop(m, q, SRC_CP_EOP, p[1] & 0x0fffffff);
-	else if (!vgpu_vm_write64(m, VGPU_AS_KERNEL, addr64(p + 3), addr64(p + 5)))
+	else if (!vgpu_vm_write64(m, VGPU_AS_KERNEL, pm4_addr64(p + 3), pm4_addr64(p + 5)))
 		return PACKET_BAD;
 	vgpu_save_reported(m, q->save_asked_ns);
 	q->save_asked_ns = 0;
@@ -311,7 +319,7 @@ static enum packet_result query_status(struct vgpu_model *m, struct vgpu_queue *
  * Enters a buffer: the next packets come from there. A chained one takes the place of the buffer
  * that is being read.
  */
-static bool indirect_buffer(struct vgpu_model *m, struct vgpu_queue *q, u32 as, const u32 *p)
+static bool pm4_indirect_buffer(struct vgpu_model *m, struct vgpu_queue *q, u32 as, const u32 *p)
 {
 	u32 vmid = VGPU_AS_VMID(as) ? VGPU_AS_VMID(as) : (p[3] >> 24) & 0xf;
 
@@ -325,7 +333,7 @@ static bool indirect_buffer(struct vgpu_model *m, struct vgpu_queue *q, u32 as, 
 		return false;
 	q->ib[q->ib_depth++] = (struct vgpu_stream) {
 		.as = VGPU_AS(q->hub, vmid),
-		.base = addr64(p + 1) & ~3ULL,
+		.base = pm4_addr64(p + 1) & ~3ULL,
 		.mask = ~0ULL,
 		.end = p[3] & 0xfffff,
 	};
@@ -336,7 +344,7 @@ static bool indirect_buffer(struct vgpu_model *m, struct vgpu_queue *q, u32 as, 
  * A grid that ends at @end, in workgroups or work-items as the initiator says, and begins at a
  * workgroup that registers name. Return: false if there is nothing to launch.
  */
-static bool grid_of(const u32 *r, const u32 *end, u32 initiator, struct vgpu_launch *launch)
+static bool pm4_grid_of(const u32 *r, const u32 *end, u32 initiator, struct vgpu_launch *launch)
 {
 	u32 i;
 
@@ -368,13 +376,14 @@ static bool grid_of(const u32 *r, const u32 *end, u32 initiator, struct vgpu_lau
 }
 
 /* A dispatch of a grid up to @end, by a packet of @dwords */
-static enum packet_result dispatch(struct vgpu_model *m, struct vgpu_queue *q, const u32 *end, u32 initiator, u32 dwords)
+static enum packet_result pm4_dispatch(struct vgpu_model *m, struct vgpu_queue *q, const u32 *end,
+				       u32 initiator, u32 dwords)
 {
 	const u32 *r = q->compute;
 	struct vgpu_dispatch d = { .index = VGPU_NO_INDEX, .packet_dwords = dwords, .xccs = 1, .chunk = 1 };
 	struct vgpu_launch launch = {
 		.kernel = (u64)r[VGPU_COMPUTE_PGM_LO] << 8 | (u64)(r[VGPU_COMPUTE_PGM_HI] & 0xff) << 40,
-		.kernargs = addr64(r + VGPU_COMPUTE_USER_DATA_0),
+		.kernargs = pm4_addr64(r + VGPU_COMPUTE_USER_DATA_0),
 		.registers = r,
 		.vgprs = ((r[VGPU_COMPUTE_PGM_RSRC1] & 0x3f) + 1) * 8,
 		.lds_bytes = ((r[VGPU_COMPUTE_PGM_RSRC2] >> 15) & 0x1ff) * 512,
@@ -382,7 +391,7 @@ static enum packet_result dispatch(struct vgpu_model *m, struct vgpu_queue *q, c
 
 	if (!vgpu_queue_is_user_compute(q))
 		return PACKET_BAD;
-	if (!grid_of(r, end, initiator, &launch))
+	if (!pm4_grid_of(r, end, initiator, &launch))
 		return PACKET_DONE;
 	if (q->inflight_count >= VGPU_MAX_INFLIGHT)
 		return PACKET_WAIT;
@@ -390,17 +399,19 @@ static enum packet_result dispatch(struct vgpu_model *m, struct vgpu_queue *q, c
 }
 
 /* The grid is in memory. It is read when the packet is. */
-static enum packet_result dispatch_indirect(struct vgpu_model *m, struct vgpu_queue *q, u32 as, const u32 *p, u32 dwords)
+static enum packet_result pm4_dispatch_indirect(struct vgpu_model *m, struct vgpu_queue *q, u32 as,
+						const u32 *p, u32 dwords)
 {
 	u32 end[3];
 
-	if (!vgpu_vm_read(m, as, addr64(p + 1) & ~3ULL, end, sizeof(end)))
+	if (!vgpu_vm_read(m, as, pm4_addr64(p + 1) & ~3ULL, end, sizeof(end)))
 		return PACKET_BAD;
-	return dispatch(m, q, end, p[3], dwords);
+	return pm4_dispatch(m, q, end, p[3], dwords);
 }
 
-static enum packet_result execute(struct vgpu_model *m, struct vgpu_queue *q, const struct vgpu_stream *s, const u32 *p,
-				  u32 dwords)
+static enum packet_result pm4_execute(struct vgpu_model *m, struct vgpu_queue *q,
+				      const struct vgpu_stream *s, const u32 *p,
+				      u32 dwords)
 {
 	u32 op = PM4_OPCODE(p[0]);
 	bool kernel = !VGPU_AS_VMID(s->as);
@@ -423,7 +434,7 @@ static enum packet_result execute(struct vgpu_model *m, struct vgpu_queue *q, co
 	switch (op) {
 	case IT_NOP:
 	case IT_CLEAR_STATE:
-	case IT_COND_EXEC:			/* step() skips what it says */
+	case IT_COND_EXEC:			/* pm4_step() skips what it says */
 	case IT_ACQUIRE_MEM:
 	case IT_SWITCH_BUFFER:
 	case IT_FRAME_CONTROL:
@@ -433,45 +444,49 @@ static enum packet_result execute(struct vgpu_model *m, struct vgpu_queue *q, co
 			vgpu_tlb_invalidate_pasid(m, VGPU_AS_HUB(s->as), p[1] & (1u << 4), (u16)(p[1] >> 5));
 		return PACKET_DONE;
 	case IT_WRITE_DATA:
-		return write_data(m, q, s, p, dwords);
+		return pm4_write_data(m, q, s, p, dwords);
 	case IT_COPY_DATA:
-		return copy_data(m, q, s->as, p);
+		return pm4_copy_data(m, q, s->as, p);
 	case IT_WAIT_REG_MEM:
-		return wait_reg_mem(m, q, s->as, p);
+		return pm4_wait_reg_mem(m, q, s->as, p);
 	case IT_EVENT_WRITE:
 		return (p[1] & 0x3f) == EVENT_CS_PARTIAL_FLUSH && q->inflight_count ? PACKET_WAIT : PACKET_DONE;
 	case IT_ATOMIC_MEM:
-		return atomic_mem(m, s->as, p);
+		return pm4_atomic_mem(m, s->as, p);
 	case IT_DISPATCH_DIRECT:
-		return dwords == VGPU_DISPATCH_DWORDS ? dispatch(m, q, p + 1, p[4], dwords) : PACKET_BAD;
+		return dwords == VGPU_DISPATCH_DWORDS ? pm4_dispatch(m, q, p + 1, p[4],
+								     dwords) : PACKET_BAD;
 	case IT_DISPATCH_INDIRECT:
-		return dwords == PM4_INDIRECT_DWORDS ? dispatch_indirect(m, q, s->as, p, dwords) : PACKET_BAD;
+		return dwords == PM4_INDIRECT_DWORDS ? pm4_dispatch_indirect(m, q, s->as, p,
+									     dwords) : PACKET_BAD;
 	case IT_INDIRECT_BUFFER:
-		return dwords == PM4_IB_DWORDS && indirect_buffer(m, q, s->as, p) ? PACKET_STAYS : PACKET_BAD;
+		return dwords == PM4_IB_DWORDS && pm4_indirect_buffer(m, q, s->as,
+								      p) ? PACKET_STAYS : PACKET_BAD;
 	case IT_RELEASE_MEM:
-		return release_mem(m, q, s->as, p);
+		return pm4_release_mem(m, q, s->as, p);
 	case IT_SET_CONFIG_REG:
-		return set_regs(m, q, s, p, dwords, CONFIG_REG_START);
+		return pm4_set_regs(m, q, s, p, dwords, CONFIG_REG_START);
 	case IT_SET_CONTEXT_REG:
-		return set_regs(m, q, s, p, dwords, CONTEXT_REG_START);
+		return pm4_set_regs(m, q, s, p, dwords, CONTEXT_REG_START);
 	case IT_SET_SH_REG:
-		return set_regs(m, q, s, p, dwords, SH_REG_START);
+		return pm4_set_regs(m, q, s, p, dwords, SH_REG_START);
 	case IT_SET_UCONFIG_REG:
-		return set_regs(m, q, s, p, dwords, UCONFIG_REG_START);
+		return pm4_set_regs(m, q, s, p, dwords, UCONFIG_REG_START);
 	case IT_SET_RESOURCES:
 		if (p[1] >> 29)			/* KIQ's own resources do not matter here */
-			vgpu_hws_set_resources(m, q->xcc, p[1] & 0xffff, addr64(p + 2));
+			vgpu_hws_set_resources(m, q->xcc, p[1] & 0xffff, pm4_addr64(p + 2));
 		return PACKET_DONE;
 	case IT_MAP_PROCESS:
 		return q->is_hiq && vgpu_hws_map_process(m, q, p, dwords) ? PACKET_DONE : PACKET_BAD;
 	case IT_MAP_QUEUES:
-		return map_queues(m, q, p, dwords);
+		return pm4_map_queues(m, q, p, dwords);
 	case IT_UNMAP_QUEUES:
-		return unmap_queues(m, q, p);
+		return pm4_unmap_queues(m, q, p);
 	case IT_QUERY_STATUS:
-		return query_status(m, q, p);
+		return pm4_query_status(m, q, p);
 	case IT_RUN_LIST:
-		if (!vgpu_hws_runlist(m, q, addr64(p + 1) & ~3ULL, p[3] & 0xfffff, (p[3] >> 24) & 0xf))
+		if (!vgpu_hws_runlist(m, q, pm4_addr64(p + 1) & ~3ULL, p[3] & 0xfffff,
+				      (p[3] >> 24) & 0xf))
 			return PACKET_BAD;
 		vgpu_ring_report_full(m, q, VGPU_FAULT_FULL_AFTER_RUNLIST);
 		return PACKET_DONE;
@@ -481,7 +496,7 @@ static enum packet_result execute(struct vgpu_model *m, struct vgpu_queue *q, co
 }
 
 /* Where the next packet comes from: the innermost buffer, or the ring of a PM4 queue */
-static struct vgpu_stream stream_of(const struct vgpu_queue *q)
+static struct vgpu_stream pm4_stream_of(const struct vgpu_queue *q)
 {
 	if (q->ib_depth)
 		return q->ib[q->ib_depth - 1];
@@ -495,19 +510,19 @@ static struct vgpu_stream stream_of(const struct vgpu_queue *q)
 }
 
 /* How much of what follows a COND_EXEC is left out. Return: dwords, U32_MAX after a fault */
-static u32 left_out(struct vgpu_model *m, u32 as, const u32 *p)
+static u32 pm4_left_out(struct vgpu_model *m, u32 as, const u32 *p)
 {
 	u32 value;
 
-	if (!vgpu_vm_read(m, as, addr64(p + 1) & ~3ULL, &value, 4))
+	if (!vgpu_vm_read(m, as, pm4_addr64(p + 1) & ~3ULL, &value, 4))
 		return U32_MAX;
 	return value ? 0 : p[4] & 0x3fff;
 }
 
 /* One packet. Return: false if it has to wait, or is not complete, or the queue is stuck. */
-static bool step(struct vgpu_model *m, struct vgpu_queue *q)
+static bool pm4_step(struct vgpu_model *m, struct vgpu_queue *q)
 {
-	const struct vgpu_stream s = stream_of(q);
+	const struct vgpu_stream s = pm4_stream_of(q);
 	u32 p[PM4_MAX_DWORDS], dwords, head, skip = 0;
 	enum packet_result result;
 
@@ -537,9 +552,9 @@ static bool step(struct vgpu_model *m, struct vgpu_queue *q)
 	if (PM4_OPCODE(p[0]) != IT_NOP && !vgpu_stream_read(m, &s, 0, p, head))
 		result = PACKET_BAD;
 	else
-		result = execute(m, q, &s, p, dwords);
+		result = pm4_execute(m, q, &s, p, dwords);
 	if (result == PACKET_DONE && PM4_OPCODE(p[0]) == IT_COND_EXEC) {
-		skip = left_out(m, s.as, p);
+		skip = pm4_left_out(m, s.as, p);
 		if (skip == U32_MAX)
 			result = PACKET_BAD;
 		else if (skip > s.end - s.pos - dwords)
@@ -553,7 +568,7 @@ static bool step(struct vgpu_model *m, struct vgpu_queue *q)
 }
 
 /* Waves that buffers of an AQL queue launched are not all done */
-static bool buffer_waves(const struct vgpu_queue *q)
+static bool pm4_buffer_waves(const struct vgpu_queue *q)
 {
 	struct vgpu_list *l;
 
@@ -567,14 +582,14 @@ static bool buffer_waves(const struct vgpu_queue *q)
  * Reads packets, from the innermost buffer outwards, while anything is due; of an AQL queue the
  * buffer of its packet only, whose end comes after its waves. Return: true if there was anything.
  */
-static bool run(struct vgpu_model *m, struct vgpu_queue *q)
+static bool pm4_run(struct vgpu_model *m, struct vgpu_queue *q)
 {
 	bool aql = q->kind == VGPU_QUEUE_AQL, progress = false;
 
 	while (!q->stuck && !q->head && vgpu_list_empty(&q->pending) && m->now_ns >= q->busy_until_ns) {
 		if (q->ib_depth && q->ib[q->ib_depth - 1].pos >= q->ib[q->ib_depth - 1].end) {
 			if (aql && q->ib_depth == 1) {
-				if (buffer_waves(q))
+				if (pm4_buffer_waves(q))
 					break;
 				q->ib_depth = 0;
 				progress = true;
@@ -582,7 +597,7 @@ static bool run(struct vgpu_model *m, struct vgpu_queue *q)
 			}
 			q->ib_depth--;
 			vgpu_ring_advance(q, PM4_IB_DWORDS);
-		} else if ((!q->ib_depth && q->rptr >= q->wptr) || !step(m, q)) {
+		} else if ((!q->ib_depth && q->rptr >= q->wptr) || !pm4_step(m, q)) {
 			break;
 		}
 		progress = true;
@@ -601,11 +616,12 @@ static bool run(struct vgpu_model *m, struct vgpu_queue *q)
 int vgpu_pm4_ib(struct vgpu_model *m, struct vgpu_queue *q, const u32 *p)
 {
 	if (!q->ib_depth && (PM4_TYPE(p[0]) != 3 || PM4_OPCODE(p[0]) != IT_INDIRECT_BUFFER ||
-			     PM4_COUNT(p[0]) + 2 != PM4_IB_DWORDS || !indirect_buffer(m, q, vgpu_queue_as(q), p))) {
+			     PM4_COUNT(p[0]) + 2 != PM4_IB_DWORDS || !pm4_indirect_buffer(m, q,
+											  vgpu_queue_as(q), p))) {
 		vgpu_queue_error(m, q, VGPU_EC_VENDOR_UNSUPPORTED, "not an indirect buffer", p[0]);
 		return -1;
 	}
-	run(m, q);
+	pm4_run(m, q);
 	return q->stuck ? -1 : !q->ib_depth;
 }
 
@@ -619,7 +635,7 @@ int vgpu_pm4_ib(struct vgpu_model *m, struct vgpu_queue *q, const u32 *p)
 bool vgpu_pm4_run(struct vgpu_model *m, struct vgpu_queue *q)
 {
 	u64 start = q->rptr;
-	bool progress = run(m, q);
+	bool progress = pm4_run(m, q);
 
 	if (q->rptr != start)
 		vgpu_ring_report(m, q);

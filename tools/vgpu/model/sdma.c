@@ -44,18 +44,18 @@ enum {
 #define SDMA_PAGE_RING_ID	3
 
 /* Of an engine's interrupts */
-static u8 client_of(const struct vgpu_model *m, u32 engine)
+static u8 sdma_client_of(const struct vgpu_model *m, u32 engine)
 {
 	return m->config.asic->sdma_client[m->config.layout->sdma_place[vgpu_sdma_aid(m, engine)] + engine % m->config.layout->sdma_per_aid];
 }
 
 /* Packets name registers of the I/O die that their engine is on */
-static u32 reg_index(const struct vgpu_model *m, const struct vgpu_queue *q, u32 index)
+static u32 sdma_reg_index(const struct vgpu_model *m, const struct vgpu_queue *q, u32 index)
 {
 	return (index & (vgpu_aid_regs(&m->config, 1) - 1)) + vgpu_aid_regs(&m->config, vgpu_sdma_aid(m, q->engine));
 }
 
-static u64 addr64(const u32 *p)
+static u64 sdma_addr64(const u32 *p)
 {
 	return p[0] | (u64)p[1] << 32;
 }
@@ -64,7 +64,7 @@ static u64 addr64(const u32 *p)
  * By words: the kernel's memmove() goes byte by byte on a CPU that says it is fast at that, as
  * QEMU's does.
  */
-static void copy_words(u64 *to, const u64 *from, u32 words)
+static void sdma_copy_words(u64 *to, const u64 *from, u32 words)
 {
 	u32 i;
 
@@ -72,15 +72,15 @@ static void copy_words(u64 *to, const u64 *from, u32 words)
 		WRITE_ONCE(to[i], READ_ONCE(from[i]));
 }
 
-static void copy(void *to, const void *from, u32 n)
+static void sdma_copy(void *to, const void *from, u32 n)
 {
 	if (!(((uintptr_t)to | (uintptr_t)from | n) & 7))
-		copy_words(to, from, n / 8);
+		sdma_copy_words(to, from, n / 8);
 	else
 		memmove(to, from, n);
 }
 
-static u32 to_page_end(u64 va, u32 most)
+static u32 sdma_to_page_end(u64 va, u32 most)
 {
 	u32 n = VGPU_PAGE - (va & (VGPU_PAGE - 1));
 
@@ -88,30 +88,31 @@ static u32 to_page_end(u64 va, u32 most)
 }
 
 /* @dst: one or two; @done: bytes of it that an earlier try has copied, and this one */
-static bool copy_linear(struct vgpu_model *m, u32 as, u64 src, const u64 *dst, u32 dsts, u64 bytes, u64 *done)
+static bool sdma_copy_linear(struct vgpu_model *m, u32 as, u64 src, const u64 *dst, u32 dsts,
+			     u64 bytes, u64 *done)
 {
 	while (*done < bytes) {
 		u64 left = bytes - *done;
-		u32 n = to_page_end(src + *done, left < VGPU_PAGE ? (u32)left : VGPU_PAGE), i;
+		u32 n = sdma_to_page_end(src + *done, left < VGPU_PAGE ? (u32)left : VGPU_PAGE), i;
 		void *from, *to[2];
 
 		for (i = 0; i < dsts; i++)
-			n = to_page_end(dst[i] + *done, n);
+			n = sdma_to_page_end(dst[i] + *done, n);
 		from = vgpu_vm_ptr(m, as, src + *done, n, false);
 		for (i = 0; i < dsts; i++)
 			to[i] = vgpu_vm_ptr(m, as, dst[i] + *done, n, true);
 		if (!from || !to[0] || !to[dsts - 1])
 			return false;
 		for (i = 0; i < dsts; i++)
-			copy(to[i], from, n);
+			sdma_copy(to[i], from, n);
 		*done += n;
 	}
 	*done = 0;
 	return true;
 }
 
-/* @done: as in copy_linear() */
-static bool const_fill(struct vgpu_model *m, u32 as, u64 dst, u32 value, u64 bytes, u64 *done)
+/* @done: as in sdma_copy_linear() */
+static bool sdma_const_fill(struct vgpu_model *m, u32 as, u64 dst, u32 value, u64 bytes, u64 *done)
 {
 	for (dst &= ~3ULL, bytes &= ~3ULL; *done < bytes;) {
 		u64 d = dst + *done, left = bytes - *done;
@@ -131,7 +132,8 @@ static bool const_fill(struct vgpu_model *m, u32 as, u64 dst, u32 value, u64 byt
 }
 
 /* WRITE with @dwords of data behind the four dwords of its head */
-static bool write_linear(struct vgpu_model *m, const struct vgpu_stream *s, u64 dst, u32 dwords)
+static bool sdma_write_linear(struct vgpu_model *m, const struct vgpu_stream *s, u64 dst,
+			      u32 dwords)
 {
 	u32 chunk[SDMA_CHUNK_DWORDS], done, n;
 
@@ -144,9 +146,10 @@ static bool write_linear(struct vgpu_model *m, const struct vgpu_stream *s, u64 
 	return true;
 }
 
-static bool write_ptes(struct vgpu_model *m, u32 as, const u32 *p)
+static bool sdma_write_ptes(struct vgpu_model *m, u32 as, const u32 *p)
 {
-	u64 dst = addr64(p + 1), mask = addr64(p + 3), value = addr64(p + 5), increment = addr64(p + 7);
+	u64 dst = sdma_addr64(p + 1), mask = sdma_addr64(p + 3), value = sdma_addr64(p +
+										     5), increment = sdma_addr64(p + 7);
 	u32 count = (p[9] & 0x7ffff) + 1;
 
 	for (; count; count--, dst += 8, value += increment)
@@ -156,47 +159,48 @@ static bool write_ptes(struct vgpu_model *m, u32 as, const u32 *p)
 }
 
 /* Return: 1 done, 0 the comparison failed and is to be repeated, -1 fault or unknown */
-static int atomic_packet(struct vgpu_model *m, u32 as, const u32 *p)
+static int sdma_atomic_packet(struct vgpu_model *m, u32 as, const u32 *p)
 {
 	bool loop = p[0] & (1u << 16), matched;
 
-	if (!vgpu_atomic(m, as, (p[0] >> 25) & 0x7f, addr64(p + 1), addr64(p + 3), addr64(p + 5), &matched))
+	if (!vgpu_atomic(m, as, (p[0] >> 25) & 0x7f, sdma_addr64(p + 1), sdma_addr64(p + 3),
+			 sdma_addr64(p + 5), &matched))
 		return -1;
 	return !loop || matched;
 }
 
 /* How much of what follows a COND_EXE is left out. Return: dwords, U32_MAX after a fault */
-static u32 left_out(struct vgpu_model *m, u32 as, const u32 *p)
+static u32 sdma_left_out(struct vgpu_model *m, u32 as, const u32 *p)
 {
 	u32 value;
 
-	if (!vgpu_vm_read(m, as, addr64(p + 1) & ~3ULL, &value, 4))
+	if (!vgpu_vm_read(m, as, sdma_addr64(p + 1) & ~3ULL, &value, 4))
 		return U32_MAX;
 	return value == p[3] ? 0 : p[4] & 0x3fff;
 }
 
 /* Return: 1 it holds, 0 wait, -1 fault */
-static int poll_packet(struct vgpu_model *m, const struct vgpu_queue *q, u32 as, const u32 *p)
+static int sdma_poll_packet(struct vgpu_model *m, const struct vgpu_queue *q, u32 as, const u32 *p)
 {
 	bool memory = p[0] >> 31, hdp = p[0] & (1u << 26);
 	u32 function = (p[0] >> 28) & 7, value, reference = p[3], mask = p[4];
 
 	if (memory) {
-		if (!vgpu_vm_read(m, as, addr64(p + 1) & ~3ULL, &value, 4))
+		if (!vgpu_vm_read(m, as, sdma_addr64(p + 1) & ~3ULL, &value, 4))
 			return -1;
 	} else {
 		if (hdp && !VGPU_AS_VMID(as))
-			vgpu_model_reg_write(m, reg_index(m, q, p[2] >> 2), reference);
-		value = vgpu_model_reg_read(m, reg_index(m, q, p[1] >> 2));
+			vgpu_model_reg_write(m, sdma_reg_index(m, q, p[2] >> 2), reference);
+		value = vgpu_model_reg_read(m, sdma_reg_index(m, q, p[1] >> 2));
 	}
 	return vgpu_compare(function, value & mask, reference);
 }
 
-static void raise_trap(struct vgpu_model *m, struct vgpu_queue *q, u32 context)
+static void sdma_raise_trap(struct vgpu_model *m, struct vgpu_queue *q, u32 context)
 {
 	u32 iv[VGPU_IV_DWORDS];
 
-	vgpu_iv_fill(iv, client_of(m, q->engine), SDMA_SRC_TRAP, q->ring_id, q->vmid,
+	vgpu_iv_fill(iv, sdma_client_of(m, q->engine), SDMA_SRC_TRAP, q->ring_id, q->vmid,
 		     vgpu_ih_pasid(m, q->hub, q->vmid));
 	iv[3] |= vgpu_hub_node(m, q->hub) << 16;
 	iv[4] = context;
@@ -204,7 +208,7 @@ static void raise_trap(struct vgpu_model *m, struct vgpu_queue *q, u32 context)
 }
 
 /* Dwords of the packet that starts with @p (its first four are readable), 0 if it is unknown */
-static u32 packet_dwords(const u32 *p)
+static u32 sdma_packet_dwords(const u32 *p)
 {
 	static const u8 dwords[] = {
 		[SDMA_COPY] = 7, [SDMA_INDIRECT] = 6, [SDMA_FENCE] = 4, [SDMA_TRAP] = 2, [SDMA_POLL] = 6, [SDMA_COND_EXE] = 5,
@@ -227,7 +231,7 @@ static u32 packet_dwords(const u32 *p)
  * Where the next packet comes from: the indirect buffer, or the ring. User VMIDs and the kernel's
  * alike go through the memory hub.
  */
-static struct vgpu_stream stream_of(const struct vgpu_queue *q)
+static struct vgpu_stream sdma_stream_of(const struct vgpu_queue *q)
 {
 	if (q->ib_depth)
 		return q->ib[0];
@@ -240,7 +244,7 @@ static struct vgpu_stream stream_of(const struct vgpu_queue *q)
 	};
 }
 
-static void advance(struct vgpu_queue *q, u32 dwords)
+static void sdma_advance(struct vgpu_queue *q, u32 dwords)
 {
 	if (q->ib_depth)
 		q->ib[0].pos += dwords;
@@ -253,7 +257,7 @@ static void advance(struct vgpu_queue *q, u32 dwords)
  * tried again: copies and fills go on where they were,
  * other packets may begin anew.
  */
-static void failed(struct vgpu_model *m, struct vgpu_queue *q, const char *what, u64 detail)
+static void sdma_failed(struct vgpu_model *m, struct vgpu_queue *q, const char *what, u64 detail)
 {
 	if (m->retried) {
 		q->ready_ns = m->now_ns + VGPU_AGAIN_NS;
@@ -266,43 +270,45 @@ static void failed(struct vgpu_model *m, struct vgpu_queue *q, const char *what,
 }
 
 /* One packet. Return: false if it has to wait, or is not complete, or the queue is stuck. */
-static bool step(struct vgpu_model *m, struct vgpu_queue *q)
+static bool sdma_step(struct vgpu_model *m, struct vgpu_queue *q)
 {
-	const struct vgpu_stream s = stream_of(q);
+	const struct vgpu_stream s = sdma_stream_of(q);
 	u64 left = s.end - s.pos;
 	u32 p[SDMA_MAX_DWORDS] = { 0 }, dwords, skip = 0;
 	bool ok = true;
 	int holds = 1;
 
 	if (!vgpu_stream_read(m, &s, 0, p, left < 4 ? (u32)left : 4)) {
-		failed(m, q, "packets are not mapped", s.base);
+		sdma_failed(m, q, "packets are not mapped", s.base);
 		return false;
 	}
-	dwords = packet_dwords(p);
+	dwords = sdma_packet_dwords(p);
 	if (!dwords) {
-		failed(m, q, "bad SDMA packet", p[0]);
+		sdma_failed(m, q, "bad SDMA packet", p[0]);
 		return false;
 	}
 	if (SDMA_OP(p[0]) == SDMA_NOP) {
-		advance(q, dwords < left ? dwords : (u32)left);
+		sdma_advance(q, dwords < left ? dwords : (u32)left);
 		return true;
 	}
 	if (dwords > left) {
 		if (q->ib_depth)			/* a buffer does not grow */
-			failed(m, q, "packet is cut off", p[0]);
+			sdma_failed(m, q, "packet is cut off", p[0]);
 		return false;
 	}
 	if (!vgpu_stream_read(m, &s, 0, p, dwords < SDMA_MAX_DWORDS ? dwords : SDMA_MAX_DWORDS)) {
-		failed(m, q, "packets are not mapped", s.base);
+		sdma_failed(m, q, "packets are not mapped", s.base);
 		return false;
 	}
 	switch (SDMA_OP(p[0])) {
 	case SDMA_COPY:
-		ok = copy_linear(m, s.as, addr64(p + 3), (const u64[]){ addr64(p + 5), addr64(p + 7) }, p[0] & SDMA_BROADCAST ? 2 : 1,
-				 (u64)(p[1] & 0x3fffffff) + 1, &q->done);
+		ok = sdma_copy_linear(m, s.as, sdma_addr64(p + 3),
+				      (const u64[]){ sdma_addr64(p + 5), sdma_addr64(p +
+										     7) }, p[0] & SDMA_BROADCAST ? 2 : 1,
+				      (u64)(p[1] & 0x3fffffff) + 1, &q->done);
 		break;
 	case SDMA_WRITE:
-		ok = write_linear(m, &s, addr64(p + 1), (p[3] & 0xfffff) + 1);
+		ok = sdma_write_linear(m, &s, sdma_addr64(p + 1), (p[3] & 0xfffff) + 1);
 		break;
 	case SDMA_INDIRECT:
 		if (q->ib_depth) {
@@ -312,50 +318,51 @@ static bool step(struct vgpu_model *m, struct vgpu_queue *q)
 		q->ib_depth = 1;
 		q->ib[0] = (struct vgpu_stream) {
 			.as = VGPU_AS(q->hub, q->vmid ? q->vmid : (p[0] >> 16) & 0xf),
-			.base = addr64(p + 1) & ~0x1fULL,
+			.base = sdma_addr64(p + 1) & ~0x1fULL,
 			.mask = ~0ULL,
 			.end = p[3] & 0xfffff,
 		};
 		return true;				/* the packet is left behind at the buffer's end */
 	case SDMA_FENCE:
-		ok = vgpu_vm_write32(m, s.as, addr64(p + 1), p[3]);
+		ok = vgpu_vm_write32(m, s.as, sdma_addr64(p + 1), p[3]);
 		break;
 	case SDMA_TRAP:
-		raise_trap(m, q, p[1] & 0x0fffffff);
+		sdma_raise_trap(m, q, p[1] & 0x0fffffff);
 		break;
 	case SDMA_POLL:
-		holds = poll_packet(m, q, s.as, p);
+		holds = sdma_poll_packet(m, q, s.as, p);
 		break;
 	case SDMA_COND_EXE:
-		skip = left_out(m, s.as, p);
+		skip = sdma_left_out(m, s.as, p);
 		ok = skip != U32_MAX;
 		if (ok && skip > left - dwords)
 			return false;
 		break;
 	case SDMA_ATOMIC:
-		holds = atomic_packet(m, s.as, p);
+		holds = sdma_atomic_packet(m, s.as, p);
 		break;
 	case SDMA_FILL:
-		ok = const_fill(m, s.as, addr64(p + 1), p[3], (u64)(p[4] & 0x3fffffff) + 1, &q->done);
+		ok = sdma_const_fill(m, s.as, sdma_addr64(p + 1), p[3], (u64)(p[4] & 0x3fffffff) +
+				     1, &q->done);
 		break;
 	case SDMA_PTEPDE:
-		ok = write_ptes(m, s.as, p);
+		ok = sdma_write_ptes(m, s.as, p);
 		break;
 	case SDMA_TIMESTAMP:
-		ok = vgpu_vm_write64(m, s.as, addr64(p + 1), m->now_ns / VGPU_REFERENCE_NS);
+		ok = vgpu_vm_write64(m, s.as, sdma_addr64(p + 1), m->now_ns / VGPU_REFERENCE_NS);
 		break;
 	case SDMA_SRBM_WRITE:
 		if (!VGPU_AS_VMID(s.as))
-			vgpu_model_reg_write(m, reg_index(m, q, p[1]), p[2]);
+			vgpu_model_reg_write(m, sdma_reg_index(m, q, p[1]), p[2]);
 		break;
 	}
 	if (!ok || holds < 0) {
-		failed(m, q, "SDMA packet failed", p[0]);
+		sdma_failed(m, q, "SDMA packet failed", p[0]);
 		return false;
 	}
 	if (!holds)
 		return false;
-	advance(q, dwords + skip);
+	sdma_advance(q, dwords + skip);
 	return true;
 }
 
@@ -377,13 +384,14 @@ bool vgpu_sdma_run(struct vgpu_model *m, struct vgpu_queue *q)
 	 * Packets of an earlier lap would be executed again, with what is in their buffers by now.
 	 */
 	if (!q->stuck && q->wptr > q->rptr && q->wptr - q->rptr > q->ring_bytes)
-		failed(m, q, "write pointer is beyond the ring", q->wptr);
+		sdma_failed(m, q, "write pointer is beyond the ring", q->wptr);
 	m->retry = vgpu_queue_retries(m, q);
 	while (!q->stuck && !m->retried) {
 		if (q->ib_depth && q->ib[0].pos >= q->ib[0].end) {
 			q->ib_depth = 0;
-			advance(q, SDMA_INDIRECT_DWORDS);
-		} else if ((!q->ib_depth && (q->rptr >= q->wptr || q->closing)) || !step(m, q)) {
+			sdma_advance(q, SDMA_INDIRECT_DWORDS);
+		} else if ((!q->ib_depth && (q->rptr >= q->wptr || q->closing)) ||
+			   !sdma_step(m, q)) {
 			break;
 		}
 		progress = true;
@@ -401,13 +409,13 @@ bool vgpu_sdma_run(struct vgpu_model *m, struct vgpu_queue *q)
 	return progress;
 }
 
-static u64 reg64(struct vgpu_model *m, u32 lo, u32 hi)
+static u64 sdma_reg64(struct vgpu_model *m, u32 lo, u32 hi)
 {
 	return vgpu_reg(m, lo) | (u64)vgpu_reg(m, hi) << 32;
 }
 
 /* A queue as the registers from @regs on describe it */
-static struct vgpu_queue *map_registers(struct vgpu_model *m, u32 engine, u32 regs, u8 ring_id)
+static struct vgpu_queue *sdma_map_registers(struct vgpu_model *m, u32 engine, u32 regs, u8 ring_id)
 {
 	struct vgpu_queue *q = vgpu_queue_alloc(m, VGPU_QUEUE_SDMA);
 	u32 cntl = vgpu_reg(m, regs + VGPU_SDMA_RB_CNTL);
@@ -420,18 +428,18 @@ static struct vgpu_queue *map_registers(struct vgpu_model *m, u32 engine, u32 re
 	q->regs = regs;
 	q->vmid = SDMA_RB_VMID(cntl);
 	q->pasid = q->vmid ? (u16)vgpu_ih_pasid(m, VGPU_HUB_MM, q->vmid) : 0;
-	q->ring = reg64(m, regs + SDMA_RB_BASE, regs + SDMA_RB_BASE_HI) << 8;
+	q->ring = sdma_reg64(m, regs + SDMA_RB_BASE, regs + SDMA_RB_BASE_HI) << 8;
 	q->ring_bytes = SDMA_RB_BYTES(cntl);
-	q->rptr_addr = reg64(m, regs + SDMA_RB_RPTR_ADDR_LO, regs + SDMA_RB_RPTR_ADDR_HI);
-	q->rptr = reg64(m, regs + SDMA_RB_RPTR, regs + SDMA_RB_RPTR_HI);
-	q->wptr = reg64(m, regs + SDMA_RB_WPTR, regs + SDMA_RB_WPTR_HI);
+	q->rptr_addr = sdma_reg64(m, regs + SDMA_RB_RPTR_ADDR_LO, regs + SDMA_RB_RPTR_ADDR_HI);
+	q->rptr = sdma_reg64(m, regs + SDMA_RB_RPTR, regs + SDMA_RB_RPTR_HI);
+	q->wptr = sdma_reg64(m, regs + SDMA_RB_WPTR, regs + SDMA_RB_WPTR_HI);
 	q->has_doorbell = vgpu_reg(m, regs + VGPU_SDMA_DOORBELL) & VGPU_SDMA_DOORBELL_ENABLE;
 	q->doorbell = vgpu_reg(m, regs + VGPU_SDMA_DOORBELL_OFFSET) & 0x0ffffffc;
 	return q;
 }
 
 /* The kernel's rings stop at once: it has waited for what it cares for. */
-static void poll_kernel_ring(struct vgpu_model *m, u32 engine, u32 ring)
+static void sdma_poll_kernel_ring(struct vgpu_model *m, u32 engine, u32 ring)
 {
 	u32 regs = vgpu_sdma_engine_regs(m, engine) + (ring ? m->config.asic->sdma_page_ring : SDMA_GFX_RING);
 	struct vgpu_queue **q = &m->sdma_ring[engine][ring];
@@ -443,9 +451,9 @@ static void poll_kernel_ring(struct vgpu_model *m, u32 engine, u32 ring)
 		return;
 	}
 	if (!*q)
-		*q = map_registers(m, engine, regs, ring ? SDMA_PAGE_RING_ID : SDMA_GFX_RING_ID);
+		*q = sdma_map_registers(m, engine, regs, ring ? SDMA_PAGE_RING_ID : SDMA_GFX_RING_ID);
 	if (*q && !(*q)->has_doorbell)
-		(*q)->wptr = reg64(m, regs + SDMA_RB_WPTR, regs + SDMA_RB_WPTR_HI);
+		(*q)->wptr = sdma_reg64(m, regs + SDMA_RB_WPTR, regs + SDMA_RB_WPTR_HI);
 }
 
 /*
@@ -453,7 +461,7 @@ static void poll_kernel_ring(struct vgpu_model *m, u32 engine, u32 ring)
  * doorbell; the driver enables it once more, without one, only to read its pointers. It is idle
  * when the indirect buffer that it was in has ended. Return: it is not.
  */
-static bool poll_user_queue(struct vgpu_model *m, u32 engine, u32 n)
+static bool sdma_poll_user_queue(struct vgpu_model *m, u32 engine, u32 n)
 {
 	u32 regs = vgpu_sdma_rlc_regs(m, engine, n);
 	u32 status = regs + VGPU_SDMA_CONTEXT_STATUS;
@@ -461,7 +469,7 @@ static bool poll_user_queue(struct vgpu_model *m, u32 engine, u32 n)
 
 	if ((vgpu_reg(m, regs + VGPU_SDMA_RB_CNTL) & VGPU_SDMA_RB_ENABLE) && (vgpu_reg(m, regs + VGPU_SDMA_DOORBELL) & VGPU_SDMA_DOORBELL_ENABLE)) {
 		if (!*q)
-			*q = map_registers(m, engine, regs, SDMA_USER_RING_ID);
+			*q = sdma_map_registers(m, engine, regs, SDMA_USER_RING_ID);
 		if (*q)
 			(*q)->closing = false;
 		vgpu_reg_set(m, status, vgpu_reg(m, status) & ~VGPU_SDMA_CONTEXT_IDLE);
@@ -487,9 +495,9 @@ void vgpu_sdma_poll_registers(struct vgpu_model *m)
 	WRITE_ONCE(m->regs.sdma_rlc_written, false);
 	for (e = 0; e < vgpu_sdma_engines(m); e++) {
 		for (i = 0; i < VGPU_SDMA_RINGS; i++)
-			poll_kernel_ring(m, e, i);
+			sdma_poll_kernel_ring(m, e, i);
 		for (i = 0; (written || m->sdma_rlcs) && i < VGPU_SDMA_RLCS; i++)
-			rlcs += poll_user_queue(m, e, i);
+			rlcs += sdma_poll_user_queue(m, e, i);
 	}
 	if (written || m->sdma_rlcs)
 		m->sdma_rlcs = rlcs;
@@ -537,7 +545,7 @@ struct vgpu_queue *vgpu_sdma_map(struct vgpu_model *m, const struct vgpu_map_req
 			.end = mqd[SDMA_RB_IB_SIZE],
 		};
 	}
-	q->done = addr64(mqd + SDMA_MQD_DONE);
+	q->done = sdma_addr64(mqd + SDMA_MQD_DONE);
 	vgpu_queue_fetch_wptr(m, q, request->wptr_addr);
 	return q;
 }
