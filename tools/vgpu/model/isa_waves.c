@@ -31,7 +31,7 @@
 #define MESSAGE_INSTRUCTION	(1u << 26)
 #define MESSAGE_EXCEPTION(e)	(1u << ((e) - 1 + 10))	/* as trap handlers do it, above the index of the doorbell */
 
-static void *waves_wave_ptr(void *ctx, u64 va, u32 len, u32 access)
+static void *waves_ptr(void *ctx, u64 va, u32 len, u32 access)
 {
 	const struct vgpu_group *g = ctx;
 	struct vgpu_model *m = g->wg->m;
@@ -292,7 +292,7 @@ enum vgpu_workgroup_state vgpu_workgroup_run(struct vgpu_model *m, struct vgpu_g
 	u32 as = vgpu_queue_as(g->d->q), n = 0, ended, generation = vgpu_tlb_generation(m, VGPU_AS_HUB(as), VGPU_AS_VMID(as)), now;
 	struct vgpu_workgroup *wg = g->wg;
 	struct vgpu_isa x = {
-		.ctx = g, .gfx942 = m->config.asic->gfx942, .ptr = waves_wave_ptr, .retry = vgpu_queue_retries(m, g->d->q),
+		.ctx = g, .gfx942 = m->config.asic->gfx942, .ptr = waves_ptr, .retry = vgpu_queue_retries(m, g->d->q),
 		.lds = wg->lds, .lds_bytes = g->d->lds_bytes,
 		.shared_base = SHARED_BASE, .private_base = PRIVATE_BASE, .unkept = m->nothing,
 		.gws = g->d->q->gws ? m->xcc[g->d->q->xcc].gws : NULL, .simd = vgpu_simd_begin(),

@@ -441,7 +441,7 @@ static u32 regs_spi_csq_read(struct vgpu_model *m, u32 xcc, u32 reg)
 						 reg - VGPU_SPI_CSQ_COUNT_0), se);
 }
 
-static u32 regs_reg_read(struct vgpu_model *m, u32 index)
+static u32 regs_read(struct vgpu_model *m, u32 index)
 {
 	struct vgpu_regs *r = &m->regs;
 	u32 reg, xcc = regs_xcc_of(m, index, &reg);
@@ -570,7 +570,7 @@ static u32 regs_partition_mode(u32 xccs, u32 xccs_in_partition)
 	return xccs_in_partition > 1 && partitions <= 4 ? partitions - 1 : 4;	/* DPX, TPX, QPX; CPX */
 }
 
-static void regs_reg_write(struct vgpu_model *m, u32 index, u32 value)
+static void regs_write(struct vgpu_model *m, u32 index, u32 value)
 {
 	struct vgpu_regs *r = &m->regs;
 	u32 reg, xcc = regs_xcc_of(m, index, &reg);
@@ -670,7 +670,7 @@ u32 vgpu_model_reg_read(struct vgpu_model *m, u32 index)
 	if (index >= m->regs.count)
 		return ~0u;
 	flags = vgpu_lock(&m->regs.lock);
-	value = regs_reg_read(m, index);
+	value = regs_read(m, index);
 	vgpu_unlock(&m->regs.lock, flags);
 	return value;
 }
@@ -692,7 +692,7 @@ bool vgpu_model_reg_write(struct vgpu_model *m, u32 index, u32 value)
 	if (index >= m->regs.count)
 		return false;
 	flags = vgpu_lock(&m->regs.lock);
-	regs_reg_write(m, index, value);
+	regs_write(m, index, value);
 	vgpu_unlock(&m->regs.lock, flags);
 	regs_xcc_of(m, index, &reg);
 	return reg != VGPU_GRBM_GFX_CNTL && reg != VGPU_GRBM_GFX_INDEX;
