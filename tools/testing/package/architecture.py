@@ -1,18 +1,23 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""architecture.py - does kfd_gpreempt/ still have the plan that design.rst describes? TAP on stdout.
+"""architecture.py - do the sources still have the plan that design.rst describes? TAP on stdout.
 
 Reads the sources as text. It finds definitions, calls and writes by their form, which
 checkpatch keeps regular: a function begins in the first column, and so does its last brace.
 
+kfd_gpreempt/ is checked for all of the plan, the trees in architecture_trees.py for what holds
+in any tree, but for what is listed there.
+
 	architecture.py [FOLDER]	FOLDER instead of kfd_gpreempt/, for tests of this program
 """
+import collections
 import os
 import re
 import sys
 
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../..")
 sys.path.insert(0, os.path.join(TOP, "tools/testing"))
+import architecture_trees  # noqa: E402  # pylint: disable=wrong-import-position
 import tap  # noqa: E402  # pylint: disable=wrong-import-position
 
 MAX_COLUMNS = 100
@@ -49,18 +54,29 @@ def columns(line):
 
 
 class Tree:
-    def __init__(self, folder):
-        self.text, self.folder = {}, {}
+    def __init__(self, folder, prefixes=None, deep=True):
+        self.text, self.folder, self.prefixes = {}, {}, prefixes or {}
         for where, _, names in sorted(os.walk(folder)):
-            for name in names:
+            for name in names if deep or where == folder else []:
                 if name.endswith((".c", ".h")):
                     with open(os.path.join(where, name)) as f:
                         self.text[name] = f.read()
                     self.folder[name] = os.path.relpath(where, folder)
         self.code = {name: without_comments(text) for name, text in self.text.items()}
         self.functions = []  # (file, name, static, first line, last line, body)
-        for name in set(self.code) - NO_FUNCTIONS:
+        for name in sorted(set(self.code) - NO_FUNCTIONS):
             self.find_functions(name, self.code[name])
+
+    def with_text(self, added):
+        """The same with text at the end of some files: {file: text}"""
+        copy = Tree.__new__(Tree)
+        copy.text, copy.code, copy.folder, copy.prefixes = dict(self.text), dict(self.code), self.folder, self.prefixes
+        copy.functions = [f for f in self.functions if f[0] not in added]
+        for name, text in added.items():
+            copy.text[name] += text
+            copy.code[name] = without_comments(copy.text[name])
+            copy.find_functions(name, copy.code[name])
+        return copy
 
     def find_functions(self, name, code):
         pattern = r"^(?!#|\}|typedef)([A-Za-z_][\w \t\*\n]*?[\s\*])([A-Za-z_]\w*)\(([^;{}]*?)\)\s*\n\{"
@@ -88,8 +104,11 @@ class Tree:
         return graph
 
 
-def circles(tree):
+def circles(tree, opened=()):
+    """Circles of calls; opened: "a -> b" of calls that are not looked at"""
     graph, done, path, found = tree.calls(), set(), [], []
+    for step in opened:
+        graph.get(step.split()[0], {}).pop(step.split()[2], None)
 
     def visit(room):
         if room in path:
@@ -172,8 +191,9 @@ def foreign_names(tree):
         if not static or name.endswith(".h"):
             continue
         stem = name[:-2]
-        if not function.startswith(tuple(PREFIXES.get(stem, [stem + "_"]))):
-            found.append(f"{name}:{first}: {function}() does not begin with {stem}_")
+        prefixes = tree.prefixes.get(stem, [stem + "_"])
+        if not function.startswith(tuple(prefixes)):
+            found.append(f"{name}:{first}: {function}() does not begin with {' or '.join(prefixes)}")
     return found
 
 
@@ -227,24 +247,70 @@ MISTAKES = [
 ]
 
 
-def with_mistake(tree, number):
-    name, text = MISTAKES[number]
-    copy = Tree.__new__(Tree)
-    copy.text, copy.folder = dict(tree.text), tree.folder
-    copy.text[name] += text
-    copy.code = {n: without_comments(t) for n, t in copy.text.items()}
-    copy.functions = []
-    for n, code in copy.code.items():
-        copy.find_functions(n, code)
-    return copy
+# The same for trees of any kind: files A and B stand for two of the tree's.
+ANYWHERE = {
+    "circles": {"A": "\nvoid a_mistake(void)\n{\n\tb_mistake();\n}\n", "B": "\nvoid b_mistake(void)\n{\n\ta_mistake();\n}\n"},
+    "names": {"A": MISTAKES[4][1]},
+    "columns": {"A": MISTAKES[5][1]},
+    "lines": {"A": MISTAKES[6][1].replace("static ", "")},
+    "riddles": {"A": MISTAKES[7][1]},
+}
+OF_FILES = {"names": foreign_names, "columns": wide_comments, "lines": long_functions, "riddles": riddles}
+IN_TREES = {
+    "circles": CHECKS[0][0],
+    "names": CHECKS[4][0],
+    "columns": CHECKS[5][0],
+    "lines": CHECKS[6][0],
+    "riddles": CHECKS[7][0],
+}
+
+
+def beyond_list(kind, tree, listed):
+    """Complaints about a tree beyond what is listed of it, and about what is listed in vain"""
+    if kind == "circles":
+        vain = [step for step in listed if not circles(tree, set(listed) - {step})]
+        return circles(tree, listed) + [f"nothing is a circle with {step}: take it off the list" for step in vain]
+    found, complaints = collections.defaultdict(list), []
+    for text in OF_FILES[kind](tree):
+        found[text.split(":")[0]].append(text)
+    for name in sorted(set(found) | set(listed)):
+        count, allowed = len(found[name]), listed.get(name, 0)
+        if count > allowed:
+            complaints += found[name] + [f"{name}: {count}, and {allowed} listed"]
+        if count < allowed:
+            complaints.append(f"{name}: {count}, and {allowed} listed: lower its number")
+    return complaints
+
+
+def missed_in(tree, listed):
+    """Kinds of mistakes that would not be found in a tree, and lists that could be too long"""
+    files, missed = sorted(name for name in tree.text if name.endswith(".c"))[:2], []
+    for kind, text in IN_TREES.items():
+        mistake = {name: ANYWHERE[kind][letter] for letter, name in zip("AB", files) if letter in ANYWHERE[kind]}
+        if not beyond_list(kind, tree.with_text(mistake), listed.get(kind, {})):
+            missed.append(f"a mistake was not found: {text}")
+        longer = dict.fromkeys(listed.get(kind, ()), 0) if kind == "circles" else dict(listed.get(kind, {}))
+        longer[f"{files[0][:-2]} -> nothing" if kind == "circles" else files[0]] = 1000
+        if not beyond_list(kind, tree, longer):
+            missed.append(f"an entry in vain was not found: {text}")
+    return missed
+
+
+def check_tree(folder, listed):
+    tree = Tree(os.path.join(TOP, folder), listed.get("prefixes"), listed.get("deep", True))
+    return [(f"{folder}: {text}", beyond_list(kind, tree, listed.get(kind, {}))) for kind, text in IN_TREES.items()] + \
+        [(f"{folder}: a mistake of each kind, and a list that is too long, would be found", missed_in(tree, listed))]
 
 
 def main():
-    tree = Tree(sys.argv[1] if len(sys.argv) > 1 else os.path.join(TOP, "kfd_gpreempt"))
+    tree = Tree(sys.argv[1] if len(sys.argv) > 1 else os.path.join(TOP, "kfd_gpreempt"), PREFIXES)
     holds = [(text, check(tree)) for text, check in CHECKS]
-    missed = [text for number, (text, check) in enumerate(CHECKS)
-              if len(check(with_mistake(tree, number))) <= len(check(tree))]
-    return tap.report([*holds, ("a mistake of each kind would be found", [f"a mistake was not found: {text}" for text in missed])])
+    missed = [text for (text, check), (name, mistake) in zip(CHECKS, MISTAKES)
+              if len(check(tree.with_text({name: mistake}))) <= len(check(tree))]
+    holds.append(("a mistake of each kind would be found", [f"a mistake was not found: {text}" for text in missed]))
+    for folder, listed in architecture_trees.TREES.items():
+        holds += check_tree(folder, listed)
+    return tap.report(holds)
 
 
 sys.exit(main())

@@ -25,7 +25,7 @@ CALL_SLACK_US = 400
 CALL_SHARE = 0.02
 # The same where other processes have the guest's only CPU first; another save request would take 10 ms
 SHARED_SLACK_US = 3000
-# The model takes a request at the time to which it has interpreted code, and the clock is ahead by what that took: RUN_NS of cp.c at most
+# The model takes a request at the time to which it has interpreted code, and the clock is ahead by what that took: RUN_NS of device.c at most
 BEHIND_US = 50
 # Until a wave whose code is interpreted looks at the clock again, after the slices of all others; another save request would take 10 ms
 LOOK_SLACK_US = 6000

@@ -108,23 +108,24 @@ struct restored {
 	u32 waves;		/* of it that are there; of a workgroup that executes machine code, the number of the next one */
 };
 
-static u32 hqd(struct vgpu_model *m, const struct vgpu_queue *q, enum vgpu_hqd_reg reg)
+static u32 cwsr_hqd(struct vgpu_model *m, const struct vgpu_queue *q, enum vgpu_hqd_reg reg)
 {
 	return vgpu_hqd_get(m, q->xcc, q->me, q->pipe, q->slot, reg);
 }
 
-static struct cursor cursor_of(struct vgpu_model *m, const struct vgpu_queue *q)
+static struct cursor cwsr_cursor_of(struct vgpu_model *m, const struct vgpu_queue *q)
 {
 	return (struct cursor) {
 		.as = vgpu_queue_as(q),
 		.stack = q->mqd + VGPU_PAGE,
-		.stack_size = hqd(m, q, VGPU_HQD_CNTL_STACK_SIZE),
-		.area = hqd(m, q, VGPU_HQD_CTX_SAVE_LO) | (u64)hqd(m, q, VGPU_HQD_CTX_SAVE_HI) << 32,
-		.area_size = hqd(m, q, VGPU_HQD_CTX_SAVE_SIZE),
+		.stack_size = cwsr_hqd(m, q, VGPU_HQD_CNTL_STACK_SIZE),
+		.area = cwsr_hqd(m, q, VGPU_HQD_CTX_SAVE_LO) | (u64)cwsr_hqd(m, q,
+									     VGPU_HQD_CTX_SAVE_HI) << 32,
+		.area_size = cwsr_hqd(m, q, VGPU_HQD_CTX_SAVE_SIZE),
 	};
 }
 
-static void push_word(struct vgpu_model *m, struct cursor *c, u32 word)
+static void cwsr_push_word(struct vgpu_model *m, struct cursor *c, u32 word)
 {
 	if (c->failed || c->stack_offset < c->records_end + sizeof(word)) {
 		c->failed = true;
@@ -136,34 +137,38 @@ static void push_word(struct vgpu_model *m, struct cursor *c, u32 word)
 }
 
 /* Scratch memory is divided among shader engines. */
-static u32 scratch_per_se(const struct vgpu_model *m, const struct vgpu_dispatch *d)
+static u32 cwsr_scratch_per_se(const struct vgpu_model *m, const struct vgpu_dispatch *d)
 {
 	return (d->scratch_waves / d->xccs + m->config.se - 1) / m->config.se;
 }
 
 /* The word of the control stack that stands for wave @i of a group */
-static u32 relaunch_word(const struct vgpu_model *m, const struct vgpu_group *g, u32 i, bool resident)
+static u32 cwsr_relaunch_word(const struct vgpu_model *m, const struct vgpu_group *g, u32 i,
+			      bool resident)
 {
 	u32 slot = g->wg ? g->wg->wave[i].scratch_slot : VGPU_NO_SLOT;
 
 	if (slot == VGPU_NO_SLOT)
 		return resident ? g->simd[i] / m->config.simds_per_cu % m->config.se << VGPU_WAVE_SE_SHIFT : 0;
 	slot -= g->d->scratch_waves / g->d->xccs * g->d->xcc;
-	return VGPU_WAVE_SCRATCH_EN | slot / scratch_per_se(m, g->d) << VGPU_WAVE_SE_SHIFT | slot % scratch_per_se(m, g->d);
+	return VGPU_WAVE_SCRATCH_EN | slot / cwsr_scratch_per_se(m,
+								 g->d) << VGPU_WAVE_SE_SHIFT | slot % cwsr_scratch_per_se(m, g->d);
 }
 
 /* Return: false if there is no such part of the scratch memory */
-static bool scratch_slot_of(const struct vgpu_model *m, const struct vgpu_dispatch *d, u32 word, u32 *slot)
+static bool cwsr_scratch_slot_of(const struct vgpu_model *m, const struct vgpu_dispatch *d,
+				 u32 word, u32 *slot)
 {
 	*slot = VGPU_NO_SLOT;
 	if (!(word & VGPU_WAVE_SCRATCH_EN))
 		return true;
-	*slot = d->scratch_waves / d->xccs * d->xcc + VGPU_WAVE_SE(word) * scratch_per_se(m, d) + VGPU_WAVE_SCRATCH_ID(word);
-	return VGPU_WAVE_SE(word) < m->config.se && VGPU_WAVE_SCRATCH_ID(word) < scratch_per_se(m, d) && *slot < VGPU_SCRATCH_SLOTS;
+	*slot = d->scratch_waves / d->xccs * d->xcc + VGPU_WAVE_SE(word) * cwsr_scratch_per_se(m, d) + VGPU_WAVE_SCRATCH_ID(word);
+	return VGPU_WAVE_SE(word) < m->config.se && VGPU_WAVE_SCRATCH_ID(word) < cwsr_scratch_per_se(m, d) && *slot < VGPU_SCRATCH_SLOTS;
 }
 
 /* A wave that executes nothing */
-static bool save_step(struct vgpu_model *m, const struct cursor *c, u64 va, const struct vgpu_group *g, u32 wave, u64 left_ns)
+static bool cwsr_save_step(struct vgpu_model *m, const struct cursor *c, u64 va,
+			   const struct vgpu_group *g, u32 wave, u64 left_ns)
 {
 	const struct vgpu_dispatch *d = g->d;
 	struct saved_step r = {
@@ -182,7 +187,8 @@ static bool save_step(struct vgpu_model *m, const struct cursor *c, u64 va, cons
 }
 
 /* Wave @i of a group, the LDS with the first one of a workgroup */
-static void save_wave(struct vgpu_model *m, struct cursor *c, const struct vgpu_group *g, u32 i, u32 flags, u64 left_ns, bool resident)
+static void cwsr_save_wave(struct vgpu_model *m, struct cursor *c, const struct vgpu_group *g,
+			   u32 i, u32 flags, u64 left_ns, bool resident)
 {
 	const struct vgpu_dispatch *d = g->d;
 	u32 lds_bytes = flags & VGPU_WAVE_FIRST ? d->lds_bytes : 0, bytes = vgpu_saved_wave_bytes(d->vgprs, lds_bytes);
@@ -191,53 +197,55 @@ static void save_wave(struct vgpu_model *m, struct cursor *c, const struct vgpu_
 
 	if (c->area_size - c->area_offset < bytes)
 		c->failed = true;
-	push_word(m, c, relaunch_word(m, g, i, resident) | flags);
+	cwsr_push_word(m, c, cwsr_relaunch_word(m, g, i, resident) | flags);
 	if (c->failed)
 		return;
 	c->area_offset += bytes;
 	if (!g->wg)
-		ok = save_step(m, c, va, g, g->first + i, left_ns);
+		ok = cwsr_save_step(m, c, va, g, g->first + i, left_ns);
 	else
 		ok = vgpu_wave_save(m, c->as, va, d, &g->wg->wave[i]) &&
 		     (!lds_bytes || vgpu_vm_write(m, c->as, va + bytes - VGPU_SAVED_GAP_BYTES - lds_bytes, g->wg->lds, lds_bytes));
 	c->failed = !ok;
 }
 
-static u64 left_of_step(struct vgpu_model *m, const struct vgpu_group *g, bool resident)
+static u64 cwsr_left_of_step(struct vgpu_model *m, const struct vgpu_group *g, bool resident)
 {
 	if (!resident || g->waiting || g->halted)
 		return g->left_ns;
 	return g->end_ns > m->now_ns ? g->end_ns - m->now_ns : 0;
 }
 
-static bool is_there(const struct vgpu_group *g, u32 i)
+static bool cwsr_is_there(const struct vgpu_group *g, u32 i)
 {
 	return !g->wg || g->wg->wave[i].state != VGPU_WAVE_ENDED;
 }
 
 /* Workgroups and waves from the last to the first: readers begin at the end */
-static void save_group(struct vgpu_model *m, struct cursor *c, const struct vgpu_group *g, bool resident)
+static void cwsr_save_group(struct vgpu_model *m, struct cursor *c, const struct vgpu_group *g,
+			    bool resident)
 {
-	u64 left_ns = left_of_step(m, g, resident);
+	u64 left_ns = cwsr_left_of_step(m, g, resident);
 	u32 i = g->waves, n, first, last, flags;
 
 	while (i) {
 		first = (i - 1) / g->d->wg_waves * g->d->wg_waves;
-		for (n = first; !is_there(g, n);)
+		for (n = first; !cwsr_is_there(g, n);)
 			n++;
-		for (last = i - 1; !is_there(g, last);)
+		for (last = i - 1; !cwsr_is_there(g, last);)
 			last--;
 		for (i = last + 1; i-- > n;) {
 			flags = (i == n ? VGPU_WAVE_FIRST : 0) | (i == last ? VGPU_WAVE_LAST : 0);
-			if (is_there(g, i))
-				save_wave(m, c, g, i, flags, left_ns, resident);
+			if (cwsr_is_there(g, i))
+				cwsr_save_wave(m, c, g, i, flags, left_ns, resident);
 		}
 		i = first;
 	}
 }
 
 /* Return: was there any? */
-static bool save_groups(struct vgpu_model *m, struct cursor *c, const struct vgpu_dispatch *d, struct vgpu_list *list, bool resident)
+static bool cwsr_save_groups(struct vgpu_model *m, struct cursor *c, const struct vgpu_dispatch *d,
+			     struct vgpu_list *list, bool resident)
 {
 	struct vgpu_list *l;
 	bool any = false;
@@ -247,7 +255,7 @@ static bool save_groups(struct vgpu_model *m, struct cursor *c, const struct vgp
 
 		if (g->d != d)
 			continue;
-		save_group(m, c, g, resident);
+		cwsr_save_group(m, c, g, resident);
 		any = true;
 		if (resident)			/* the others never got their slots back: saved again, counted once */
 			m->stats.waves_saved += g->waves;
@@ -256,19 +264,20 @@ static bool save_groups(struct vgpu_model *m, struct cursor *c, const struct vgp
 }
 
 /* The waves of a dispatch, and what the control stack says of them */
-static void save_waves(struct vgpu_model *m, struct cursor *c, struct vgpu_queue *q, const struct vgpu_dispatch *d, u32 number)
+static void cwsr_save_waves(struct vgpu_model *m, struct cursor *c, struct vgpu_queue *q,
+			    const struct vgpu_dispatch *d, u32 number)
 {
-	bool any = save_groups(m, c, d, &q->pending, false);
+	bool any = cwsr_save_groups(m, c, d, &q->pending, false);
 
-	any |= save_groups(m, c, d, &m->halted, true);
-	any |= save_groups(m, c, d, &m->waiting, true);
-	any |= save_groups(m, c, d, &m->groups, true);
+	any |= cwsr_save_groups(m, c, d, &m->halted, true);
+	any |= cwsr_save_groups(m, c, d, &m->waiting, true);
+	any |= cwsr_save_groups(m, c, d, &m->groups, true);
 	if (any)
-		push_word(m, c, VGPU_STATE(d->vgprs, d->lds_bytes, d->acc));
-	push_word(m, c, VGPU_RELAUNCH_EVENT | number);
+		cwsr_push_word(m, c, VGPU_STATE(d->vgprs, d->lds_bytes, d->acc));
+	cwsr_push_word(m, c, VGPU_RELAUNCH_EVENT | number);
 }
 
-static void save_record(struct vgpu_model *m, struct cursor *c, const void *record, u32 bytes)
+static void cwsr_save_record(struct vgpu_model *m, struct cursor *c, const void *record, u32 bytes)
 {
 	if (c->records_end + bytes > c->stack_size)
 		c->failed = true;
@@ -277,7 +286,7 @@ static void save_record(struct vgpu_model *m, struct cursor *c, const void *reco
 	c->records_end += bytes;
 }
 
-static void save_dispatches(struct vgpu_model *m, struct cursor *c, const struct vgpu_queue *q)
+static void cwsr_save_dispatches(struct vgpu_model *m, struct cursor *c, const struct vgpu_queue *q)
 {
 	const struct vgpu_dispatch *head = NULL;
 	struct vgpu_list *l;
@@ -315,18 +324,19 @@ static void save_dispatches(struct vgpu_model *m, struct cursor *c, const struct
 			r.step_ns = d->step_ns;
 			r.steps = d->steps;
 		}
-		save_record(m, c, &r, sizeof(r));
+		cwsr_save_record(m, c, &r, sizeof(r));
 		if (d->machine_code && d->next_wg < d->workgroups)
 			head = d;
 	}
 	if (head) {
 		struct saved_launch r = { .code = head->code, .launch = head->launch };
 
-		save_record(m, c, &r, sizeof(r));
+		cwsr_save_record(m, c, &r, sizeof(r));
 	}
 }
 
-static void write_mqd(struct vgpu_model *m, const struct vgpu_queue *q, enum vgpu_hqd_reg reg, u32 value)
+static void cwsr_write_mqd(struct vgpu_model *m, const struct vgpu_queue *q, enum vgpu_hqd_reg reg,
+			   u32 value)
 {
 	vgpu_hqd_set(m, q->xcc, q->me, q->pipe, q->slot, reg, value);
 	vgpu_vm_write32(m, VGPU_AS_KERNEL, q->mqd + HQD_IN_MQD + reg * 4, value);
@@ -339,12 +349,12 @@ static void write_mqd(struct vgpu_model *m, const struct vgpu_queue *q, enum vgp
  * runlist does not read that: a driver that loads these registers one by one, in their order, would
  * have a queue with half of them.
  */
-static void write_whole_hqd(struct vgpu_model *m, const struct vgpu_queue *q)
+static void cwsr_write_whole_hqd(struct vgpu_model *m, const struct vgpu_queue *q)
 {
 	u32 written[VGPU_HQD_REGS], reg, value;
 
 	for (reg = 0; reg < VGPU_HQD_REGS; reg++) {
-		value = hqd(m, q, reg);
+		value = cwsr_hqd(m, q, reg);
 		switch (reg) {
 		case VGPU_HQD_ACTIVE:
 			value = q->from_runlist;
@@ -401,24 +411,29 @@ void vgpu_stamp(struct vgpu_model *m, u64 mqd, enum vgpu_stamp what, u64 start_n
 		vgpu_vm_write(m, VGPU_AS_KERNEL, mqd + at[what], ticks, sizeof(ticks));
 }
 
-/** vgpu_cwsr_saved() - all that vgpu_cwsr_save() has saved since the last call is in memory at @end_ns */
+/**
+ * vgpu_cwsr_saved() - all that vgpu_cwsr_save() has saved since the last call is in memory at
+ * @end_ns
+ */
 void vgpu_cwsr_saved(struct vgpu_model *m, u64 end_ns)
 {
 	while (m->saving_count)
 		vgpu_stamp(m, m->saving[--m->saving_count], VGPU_STAMP_SAVE, m->now_ns, end_ns);
 }
 
-/* The waves of a queue are lost: the MQD must not lead to those that were saved at an earlier time. */
+/*
+ * The waves of a queue are lost: the MQD must not lead to those that were saved at an earlier time.
+ */
 void vgpu_cwsr_discard(struct vgpu_model *m, struct vgpu_queue *q)
 {
-	u32 empty = hqd(m, q, VGPU_HQD_CNTL_STACK_SIZE);
+	u32 empty = cwsr_hqd(m, q, VGPU_HQD_CNTL_STACK_SIZE);
 
-	write_mqd(m, q, VGPU_HQD_CNTL_STACK_OFFSET, empty);
-	write_mqd(m, q, VGPU_HQD_WG_STATE_OFFSET, empty);
+	cwsr_write_mqd(m, q, VGPU_HQD_CNTL_STACK_OFFSET, empty);
+	cwsr_write_mqd(m, q, VGPU_HQD_WG_STATE_OFFSET, empty);
 }
 
 /* Words that look like anything, the same ones in each run */
-static u32 garbage(u32 *state)
+static u32 cwsr_garbage(u32 *state)
 {
 	*state = *state * 1664525u + 1013904223u;
 	return *state ^ *state >> 16;
@@ -434,12 +449,12 @@ static u32 garbage(u32 *state)
  * All that the MQD says about the queue, except what bounds the control stack: that one lies in the
  * kernel's memory, and hardware that writes where it wants is not what is tested.
  */
-static void scribble_mqd(struct vgpu_model *m, u64 mqd)
+static void cwsr_scribble_mqd(struct vgpu_model *m, u64 mqd)
 {
 	u32 state = (u32)(mqd >> 12), reg, value;
 
 	for (reg = VGPU_HQD_PQ_BASE_LO; reg < VGPU_HQD_REGS; reg++) {
-		value = garbage(&state);
+		value = cwsr_garbage(&state);
 		if (reg == VGPU_HQD_PQ_CONTROL)
 			value &= ~HQD_PQ_SIZE_BEYOND;
 		if (reg != VGPU_HQD_CNTL_STACK_SIZE)
@@ -453,16 +468,17 @@ bool vgpu_model_scribble(struct vgpu_model *m)
 	if (!m->saved_mqd)
 		return false;
 	m->stats.faults++;
-	scribble_mqd(m, m->saved_mqd);
+	cwsr_scribble_mqd(m, m->saved_mqd);
 	return true;
 }
 
-static void scribble_stack(struct vgpu_model *m, const struct vgpu_queue *q, const struct cursor *c)
+static void cwsr_scribble_stack(struct vgpu_model *m, const struct vgpu_queue *q,
+				const struct cursor *c)
 {
 	u32 state = q->doorbell, at;
 
 	for (at = c->stack_offset; at < c->stack_size; at += 4)
-		vgpu_vm_write32(m, VGPU_AS_KERNEL, c->stack + at, garbage(&state));
+		vgpu_vm_write32(m, VGPU_AS_KERNEL, c->stack + at, cwsr_garbage(&state));
 }
 
 /*
@@ -470,12 +486,12 @@ static void scribble_stack(struct vgpu_model *m, const struct vgpu_queue *q, con
  * dispatches is what tells the one who maps the queue. Return: false if that cannot be, and the
  * offsets say it.
  */
-static bool keep_offsets(struct vgpu_model *m, const struct vgpu_queue *q)
+static bool cwsr_keep_offsets(struct vgpu_model *m, const struct vgpu_queue *q)
 {
-	u32 offset = hqd(m, q, VGPU_HQD_CNTL_STACK_OFFSET), header[2] = { STACK_HEADER, 0 };
+	u32 offset = cwsr_hqd(m, q, VGPU_HQD_CNTL_STACK_OFFSET), header[2] = { STACK_HEADER, 0 };
 
 	return vgpu_firmware(m, VGPU_FIRMWARE_STACK_OFFSET_KEPT) && offset % 4 == 0 &&
-	       offset + sizeof(header) <= hqd(m, q, VGPU_HQD_CNTL_STACK_SIZE) &&
+	       offset + sizeof(header) <= cwsr_hqd(m, q, VGPU_HQD_CNTL_STACK_SIZE) &&
 	       vgpu_vm_write(m, VGPU_AS_KERNEL, q->mqd + VGPU_PAGE + offset, header, sizeof(header));
 }
 
@@ -489,22 +505,22 @@ static bool keep_offsets(struct vgpu_model *m, const struct vgpu_queue *q)
  */
 u64 vgpu_cwsr_save(struct vgpu_model *m, struct vgpu_queue *q)
 {
-	struct cursor c = cursor_of(m, q);
+	struct cursor c = cwsr_cursor_of(m, q);
 	bool busy = q->waves || !vgpu_list_empty(&q->pending);
 	struct vgpu_list *l;
 	u64 bytes, wptr;
 	u32 i;
 
-	vgpu_aql_unread(m, q);
+	vgpu_ring_unread(m, q);
 	c.stack_offset = c.stack_size;
 	c.area_offset = c.stack_size;
 	c.stale_stack = busy && vgpu_fault(m, VGPU_FAULT_STALE_CTL_STACK);
-	save_dispatches(m, &c, q);
+	cwsr_save_dispatches(m, &c, q);
 	for (l = q->inflight.prev, i = q->inflight_count; l != &q->inflight; l = l->prev)
-		save_waves(m, &c, q, container_of(l, struct vgpu_dispatch, link), --i);
+		cwsr_save_waves(m, &c, q, container_of(l, struct vgpu_dispatch, link), --i);
 	if (q->inflight_count) {
-		push_word(m, &c, q->inflight_count);
-		push_word(m, &c, STACK_HEADER);
+		cwsr_push_word(m, &c, q->inflight_count);
+		cwsr_push_word(m, &c, STACK_HEADER);
 	}
 	if (c.failed)
 		vgpu_err("save area of queue %#x (pasid %u) is too small or not mapped: %u of %u, stack %u of %u", q->doorbell,
@@ -514,23 +530,23 @@ u64 vgpu_cwsr_save(struct vgpu_model *m, struct vgpu_queue *q)
 		if (q->inflight_count && m->saving_count < ARRAY_SIZE(m->saving))
 			m->saving[m->saving_count++] = q->mqd;
 		if (vgpu_firmware(m, VGPU_FIRMWARE_WHOLE_HQD_WRITEBACK))
-			write_whole_hqd(m, q);
-		write_mqd(m, q, VGPU_HQD_PQ_RPTR, vgpu_queue_rptr_dwords(q));
-		write_mqd(m, q, VGPU_HQD_PQ_WPTR_LO, (u32)wptr);
-		write_mqd(m, q, VGPU_HQD_PQ_WPTR_HI, (u32)(wptr >> 32));
-		write_mqd(m, q, VGPU_HQD_ERROR, hqd(m, q, VGPU_HQD_ERROR));
-		if (q->inflight_count || !keep_offsets(m, q)) {
-			write_mqd(m, q, VGPU_HQD_CNTL_STACK_OFFSET, c.stack_offset);
-			write_mqd(m, q, VGPU_HQD_WG_STATE_OFFSET, c.area_offset);
+			cwsr_write_whole_hqd(m, q);
+		cwsr_write_mqd(m, q, VGPU_HQD_PQ_RPTR, vgpu_queue_rptr_dwords(q));
+		cwsr_write_mqd(m, q, VGPU_HQD_PQ_WPTR_LO, (u32)wptr);
+		cwsr_write_mqd(m, q, VGPU_HQD_PQ_WPTR_HI, (u32)(wptr >> 32));
+		cwsr_write_mqd(m, q, VGPU_HQD_ERROR, cwsr_hqd(m, q, VGPU_HQD_ERROR));
+		if (q->inflight_count || !cwsr_keep_offsets(m, q)) {
+			cwsr_write_mqd(m, q, VGPU_HQD_CNTL_STACK_OFFSET, c.stack_offset);
+			cwsr_write_mqd(m, q, VGPU_HQD_WG_STATE_OFFSET, c.area_offset);
 		}
-		vgpu_pm4_save(m, q);
+		vgpu_mqd_save(m, q);
 	}
 	m->saved_before = m->saved_mqd;
 	m->saved_mqd = q->mqd;
 	if (busy && vgpu_fault(m, VGPU_FAULT_MQD_GARBAGE))
-		scribble_mqd(m, q->mqd);
+		cwsr_scribble_mqd(m, q->mqd);
 	if (c.stack_offset < c.stack_size && vgpu_fault(m, VGPU_FAULT_CTL_STACK_GARBAGE))
-		scribble_stack(m, q, &c);
+		cwsr_scribble_stack(m, q, &c);
 
 	bytes = (c.stack_size - c.stack_offset) + (c.area_offset - c.stack_size);
 	if (bytes)
@@ -539,17 +555,17 @@ u64 vgpu_cwsr_save(struct vgpu_model *m, struct vgpu_queue *q)
 	return bytes;
 }
 
-static bool bad_dispatch(struct vgpu_model *m, const struct saved_dispatch *r)
+static bool cwsr_bad_dispatch(struct vgpu_model *m, const struct saved_dispatch *r)
 {
 	if (r->magic != RECORD_MAGIC || !r->xccs || r->xccs > VGPU_MAX_XCCS || r->xcc >= r->xccs || !r->chunk || !r->workgroups ||
 	    !r->groups[0] || !r->groups[1] || !r->wg_waves || r->wg_waves > VGPU_MAX_WG_WAVES || !r->last_wg_waves ||
 	    r->last_wg_waves > r->wg_waves || r->packet_dwords > VGPU_DISPATCH_DWORDS || !r->vgprs || r->vgprs % 8 || r->acc % 4 ||
-	    r->lds_bytes % 512 || !vgpu_workgroup_fits(m, r->wg_waves, r->vgprs, r->lds_bytes))
+	    r->lds_bytes % 512 || !vgpu_dispatch_fits(m, r->wg_waves, r->vgprs, r->lds_bytes))
 		return true;
 	return !(r->flags & RECORD_MACHINE_CODE) && !r->steps;
 }
 
-static bool bad_launch(const struct saved_launch *r, const struct vgpu_dispatch *d)
+static bool cwsr_bad_launch(const struct saved_launch *r, const struct vgpu_dispatch *d)
 {
 	u32 i;
 
@@ -560,12 +576,13 @@ static bool bad_launch(const struct saved_launch *r, const struct vgpu_dispatch 
 }
 
 /* Return: NULL if that is no record of a dispatch. Its launch is at @launch, if it needs one. */
-static struct vgpu_dispatch *restore_dispatch(struct vgpu_model *m, struct vgpu_queue *q, const struct saved_dispatch *r, u64 launch)
+static struct vgpu_dispatch *cwsr_restore_dispatch(struct vgpu_model *m, struct vgpu_queue *q,
+						   const struct saved_dispatch *r, u64 launch)
 {
 	struct saved_launch l;
 	struct vgpu_dispatch *d;
 
-	if (bad_dispatch(m, r))
+	if (cwsr_bad_dispatch(m, r))
 		return NULL;
 	d = vgpu_zalloc(sizeof(*d));
 	if (!d)
@@ -602,7 +619,8 @@ static struct vgpu_dispatch *restore_dispatch(struct vgpu_model *m, struct vgpu_
 		d->steps = r->steps;
 	}
 	if (d->machine_code && d->next_wg < d->workgroups) {
-		if (!vgpu_vm_read(m, VGPU_AS_KERNEL, launch, &l, sizeof(l)) || bad_launch(&l, d)) {
+		if (!vgpu_vm_read(m, VGPU_AS_KERNEL, launch, &l, sizeof(l)) ||
+		    cwsr_bad_launch(&l, d)) {
 			vgpu_free(d);
 			return NULL;
 		}
@@ -617,13 +635,13 @@ static struct vgpu_dispatch *restore_dispatch(struct vgpu_model *m, struct vgpu_
 }
 
 /* Memory says something that was never saved */
-static void bad_record(struct vgpu_model *m, const struct vgpu_queue *q, u32 word)
+static void cwsr_bad_record(struct vgpu_model *m, const struct vgpu_queue *q, u32 word)
 {
 	if (!m->stats.bad_records++)
 		vgpu_err("bad control stack of queue %#x (pasid %u): %#x", q->doorbell, q->pasid, word);
 }
 
-static struct vgpu_group *new_group(struct vgpu_model *m, const struct restored *w)
+static struct vgpu_group *cwsr_new_group(struct vgpu_model *m, const struct restored *w)
 {
 	struct vgpu_dispatch *d = w->d;
 	struct vgpu_group *g = vgpu_group_get(m);
@@ -652,17 +670,18 @@ static struct vgpu_group *new_group(struct vgpu_model *m, const struct restored 
 }
 
 /* What began with a first wave and has no last one */
-static void drop_incomplete(struct vgpu_model *m, const struct vgpu_queue *q, struct restored *w)
+static void cwsr_drop_incomplete(struct vgpu_model *m, const struct vgpu_queue *q,
+				 struct restored *w)
 {
 	if (!w->g)
 		return;
-	bad_record(m, q, w->workgroup);
+	cwsr_bad_record(m, q, w->workgroup);
 	vgpu_group_put(m, w->g);
 	w->g = NULL;
 }
 
 /* A workgroup is complete: neighbours in the same state become one group, as they were. */
-static void add_workgroup(struct vgpu_model *m, struct vgpu_queue *q, struct restored *w)
+static void cwsr_add_workgroup(struct vgpu_model *m, struct vgpu_queue *q, struct restored *w)
 {
 	struct vgpu_group *g = w->g, *last;
 
@@ -680,8 +699,9 @@ static void add_workgroup(struct vgpu_model *m, struct vgpu_queue *q, struct res
 }
 
 /* Reads wave @i of w->g, all of whose state is at @va. */
-static bool restore_registers(struct vgpu_model *m, const struct cursor *c, u64 va, u32 word, struct restored *w, u32 i,
-			      const struct saved_step *s)
+static bool cwsr_restore_registers(struct vgpu_model *m, const struct cursor *c, u64 va, u32 word,
+				   struct restored *w, u32 i,
+				   const struct saved_step *s)
 {
 	struct vgpu_dispatch *d = w->d;
 	u64 lds = va + vgpu_saved_hwregs_at(d->vgprs) + sizeof(s->r);
@@ -691,7 +711,7 @@ static bool restore_registers(struct vgpu_model *m, const struct cursor *c, u64 
 	if (d->machine_code) {
 		if ((word & VGPU_WAVE_FIRST) && d->lds_bytes && !vgpu_vm_read(m, c->as, lds, g->wg->lds, d->lds_bytes))
 			return false;
-		if (!scratch_slot_of(m, d, word, &slot))
+		if (!cwsr_scratch_slot_of(m, d, word, &slot))
 			return false;
 		if (slot != VGPU_NO_SLOT) {
 			if (d->q->scratch_used[slot / 64] >> slot % 64 & 1)
@@ -715,7 +735,8 @@ static bool restore_registers(struct vgpu_model *m, const struct cursor *c, u64 
 }
 
 /* Return: false if what is at @va is not the wave that the control stack says it is */
-static bool restore_wave(struct vgpu_model *m, struct vgpu_queue *q, const struct cursor *c, u64 va, u32 word, struct restored *w)
+static bool cwsr_restore_wave(struct vgpu_model *m, struct vgpu_queue *q, const struct cursor *c,
+			      u64 va, u32 word, struct restored *w)
 {
 	struct vgpu_dispatch *d = w->d;
 	struct saved_step s;
@@ -726,26 +747,29 @@ static bool restore_wave(struct vgpu_model *m, struct vgpu_queue *q, const struc
 		return false;
 	i = s.r.ttmp[VGPU_TTMP_WAVE] & VGPU_TTMP_WAVE_MASK;
 	if (word & VGPU_WAVE_FIRST) {
-		drop_incomplete(m, q, w);
+		cwsr_drop_incomplete(m, q, w);
 		w->workgroup = workgroup;
 		w->waves = 0;
-		w->g = new_group(m, w);
+		w->g = cwsr_new_group(m, w);
 	}
 	if (!w->g || w->workgroup != workgroup || i < w->waves || i >= w->g->waves || (!d->machine_code && i > w->waves) ||
-	    !restore_registers(m, c, va, word, w, i, &s))
+	    !cwsr_restore_registers(m, c, va, word, w, i, &s))
 		return false;
 	w->waves = i + 1;
 	if (word & VGPU_WAVE_LAST) {
 		if (!d->machine_code && w->waves < w->g->waves)
 			return false;
-		add_workgroup(m, q, w);
+		cwsr_add_workgroup(m, q, w);
 	}
 	return true;
 }
 
-/* The dispatches, in order. Return: how many, 0 if the control stack says nothing that makes sense. */
-static u32 restore_dispatches(struct vgpu_model *m, struct vgpu_queue *q, const struct cursor *c,
-			      struct vgpu_dispatch *dispatch[VGPU_MAX_INFLIGHT])
+/*
+ * The dispatches, in order. Return: how many, 0 if the control stack says nothing that makes sense.
+ */
+static u32 cwsr_restore_dispatches(struct vgpu_model *m, struct vgpu_queue *q,
+				   const struct cursor *c,
+				   struct vgpu_dispatch *dispatch[VGPU_MAX_INFLIGHT])
 {
 	struct saved_dispatch r;
 	u32 header[2], i;
@@ -753,31 +777,32 @@ static u32 restore_dispatches(struct vgpu_model *m, struct vgpu_queue *q, const 
 	if (!vgpu_vm_read(m, VGPU_AS_KERNEL, c->stack + c->stack_offset, header, sizeof(header)))
 		return 0;
 	if (header[0] != STACK_HEADER || !header[1] || header[1] > VGPU_MAX_INFLIGHT || header[1] * sizeof(r) > c->stack_offset) {
-		bad_record(m, q, header[0]);
+		cwsr_bad_record(m, q, header[0]);
 		return 0;
 	}
 	for (i = 0; i < header[1]; i++) {
 		dispatch[i] = NULL;
 		if (vgpu_vm_read(m, VGPU_AS_KERNEL, c->stack + i * sizeof(r), &r, sizeof(r)))
-			dispatch[i] = restore_dispatch(m, q, &r, c->stack + header[1] * sizeof(r));
+			dispatch[i] = cwsr_restore_dispatch(m, q, &r, c->stack +
+							    header[1] * sizeof(r));
 		if (!dispatch[i])
-			bad_record(m, q, VGPU_RELAUNCH_EVENT | i);
+			cwsr_bad_record(m, q, VGPU_RELAUNCH_EVENT | i);
 	}
 	return header[1];
 }
 
-static void restore_waves(struct vgpu_model *m, struct vgpu_queue *q, const struct cursor *c)
+static void cwsr_restore_waves(struct vgpu_model *m, struct vgpu_queue *q, const struct cursor *c)
 {
 	u32 at = c->stack_offset + VGPU_STACK_HEADER_BYTES, area = c->area_offset, state = 0, count, number, bytes, word;
 	struct vgpu_dispatch *dispatch[VGPU_MAX_INFLIGHT];
 	struct restored w = { NULL };
 
-	count = restore_dispatches(m, q, c, dispatch);
+	count = cwsr_restore_dispatches(m, q, c, dispatch);
 	for (; count && at + sizeof(word) <= c->stack_size; at += sizeof(word)) {
 		if (!vgpu_vm_read(m, VGPU_AS_KERNEL, c->stack + at, &word, sizeof(word)))
 			break;
 		if (word & (VGPU_RELAUNCH_EVENT | VGPU_RELAUNCH_STATE))
-			drop_incomplete(m, q, &w);
+			cwsr_drop_incomplete(m, q, &w);
 		if (word & VGPU_RELAUNCH_EVENT) {
 			number = word & ~VGPU_RELAUNCH_EVENT;
 			w.d = number < count ? dispatch[number] : NULL;
@@ -792,22 +817,22 @@ static void restore_waves(struct vgpu_model *m, struct vgpu_queue *q, const stru
 		}
 		bytes = vgpu_saved_wave_bytes(VGPU_STATE_VGPRS(state), word & VGPU_WAVE_FIRST ? VGPU_STATE_LDS_BYTES(state) : 0);
 		if (!state || area - c->stack_size < bytes) {
-			bad_record(m, q, word);
+			cwsr_bad_record(m, q, word);
 			break;
 		}
 		area -= bytes;
-		if (!w.d || !restore_wave(m, q, c, c->area + area, word, &w)) {
-			bad_record(m, q, word);
-			drop_incomplete(m, q, &w);
+		if (!w.d || !cwsr_restore_wave(m, q, c, c->area + area, word, &w)) {
+			cwsr_bad_record(m, q, word);
+			cwsr_drop_incomplete(m, q, &w);
 		}
 	}
-	drop_incomplete(m, q, &w);
+	cwsr_drop_incomplete(m, q, &w);
 	if (count && area != c->stack_size)
-		bad_record(m, q, area);
+		cwsr_bad_record(m, q, area);
 }
 
-/* Offsets that were kept: see keep_offsets(). */
-static bool nothing_saved(struct vgpu_model *m, const struct cursor *c)
+/* Offsets that were kept: see cwsr_keep_offsets(). */
+static bool cwsr_nothing_saved(struct vgpu_model *m, const struct cursor *c)
 {
 	u32 header[2];
 
@@ -827,7 +852,7 @@ static bool nothing_saved(struct vgpu_model *m, const struct cursor *c)
  */
 u64 vgpu_cwsr_restore(struct vgpu_model *m, struct vgpu_queue *q)
 {
-	struct cursor c = cursor_of(m, q);
+	struct cursor c = cwsr_cursor_of(m, q);
 
 	if (m->saved_before == q->mqd)
 		m->saved_before = 0;
@@ -835,12 +860,12 @@ u64 vgpu_cwsr_restore(struct vgpu_model *m, struct vgpu_queue *q)
 		m->saved_mqd = m->saved_before;
 		m->saved_before = 0;
 	}
-	c.stack_offset = hqd(m, q, VGPU_HQD_CNTL_STACK_OFFSET);
-	c.area_offset = hqd(m, q, VGPU_HQD_WG_STATE_OFFSET);
+	c.stack_offset = cwsr_hqd(m, q, VGPU_HQD_CNTL_STACK_OFFSET);
+	c.area_offset = cwsr_hqd(m, q, VGPU_HQD_WG_STATE_OFFSET);
 	if (!c.stack_size || c.stack_offset % 4 || c.stack_offset >= c.stack_size || c.area_offset < c.stack_size ||
-	    c.area_offset > c.area_size || nothing_saved(m, &c))
+	    c.area_offset > c.area_size || cwsr_nothing_saved(m, &c))
 		return 0;
-	restore_waves(m, q, &c);
+	cwsr_restore_waves(m, q, &c);
 	m->stats.cwsr_restores++;
 	m->place = true;
 	return (c.stack_size - c.stack_offset) + (c.area_offset - c.stack_size);

@@ -59,7 +59,10 @@ static const struct block {
 	{ HW_OSSSYS, ONCE, 4, 4, 2, { VGPU_BASE_OSSSYS } },
 	{ HW_HDP, ONCE, 4, 4, 2, { 0x0f20 } },
 	{ HW_DF, ONCE, 4, 6, 2, { 0x7000 } },
-	/* Really 13.0.6, but that has RAS: without, amdgpu_mca_reset() follows lists that are not set up. */
+	/*
+	 * Really 13.0.6, but that has RAS: without, amdgpu_mca_reset() follows lists that are not
+	 * set up.
+	 */
 	{ HW_MP0, ONCE, 13, 0, 2, { 0x16000 } },
 	{ HW_MP1, ONCE, 13, 0, 6, { 0x16000 } },
 	{ HW_THM, ONCE, 13, 0, 6, { 0x16600 } },
@@ -75,7 +78,7 @@ struct writer {
 	bool full;
 };
 
-static void put(struct writer *w, u32 value, u32 bytes)
+static void discovery_put(struct writer *w, u32 value, u32 bytes)
 {
 	for (; bytes; bytes--, value >>= 8) {
 		w->full |= w->pos >= w->size;
@@ -84,15 +87,15 @@ static void put(struct writer *w, u32 value, u32 bytes)
 	}
 }
 
-static void put_at(struct writer *w, u32 pos, u32 value, u32 bytes)
+static void discovery_put_at(struct writer *w, u32 pos, u32 value, u32 bytes)
 {
 	struct writer there = { .at = w->at, .pos = pos, .size = w->size };
 
-	put(&there, value, bytes);
+	discovery_put(&there, value, bytes);
 	w->full |= there.full;
 }
 
-static u16 checksum(const struct writer *w, u32 from, u32 to)
+static u16 discovery_checksum(const struct writer *w, u32 from, u32 to)
 {
 	u16 sum = 0;
 
@@ -101,22 +104,27 @@ static u16 checksum(const struct writer *w, u32 from, u32 to)
 	return sum;
 }
 
-/* Enters a table, which ends here, in the list at the beginning. @checked: bytes of it that the checksum is of */
-static void finish_table(struct writer *w, enum table table, u32 start, u32 checked)
+/*
+ * Enters a table, which ends here, in the list at the beginning. @checked: bytes of it that the
+ * checksum is of
+ */
+static void discovery_finish_table(struct writer *w, enum table table, u32 start, u32 checked)
 {
-	put_at(w, BINARY_TABLES + 8 * table, start, 2);
-	put_at(w, BINARY_TABLES + 8 * table + 2, checksum(w, start, start + checked), 2);
-	put_at(w, BINARY_TABLES + 8 * table + 4, w->pos - start, 2);
+	discovery_put_at(w, BINARY_TABLES + 8 * table, start, 2);
+	discovery_put_at(w, BINARY_TABLES + 8 * table + 2,
+			 discovery_checksum(w, start, start + checked), 2);
+	discovery_put_at(w, BINARY_TABLES + 8 * table + 4, w->pos - start, 2);
 }
 
-static u32 instances(const struct vgpu_config *c, enum each each)
+static u32 discovery_instances(const struct vgpu_config *c, enum each each)
 {
 	u32 aids = vgpu_aids(c);
 
 	return each == EACH_XCC ? c->xccs : each == EACH_AID ? aids : each == EACH_ENGINE ? aids * c->layout->sdma_per_aid : 1;
 }
 
-static void put_instance(struct writer *w, const struct vgpu_config *c, const struct block *b, u32 instance)
+static void discovery_put_instance(struct writer *w, const struct vgpu_config *c,
+				   const struct block *b, u32 instance)
 {
 	u32 n = 1, i, base = 0, number = instance, per_aid = c->layout->sdma_per_aid;
 
@@ -131,38 +139,38 @@ static void put_instance(struct writer *w, const struct vgpu_config *c, const st
 		number = instance / per_aid * PLACES_FOR_ENGINES + c->layout->sdma_place[instance / per_aid] + instance % per_aid;
 		base = c->layout->sdma[instance / per_aid][instance % per_aid];
 	}
-	put(w, b->hw, 2);
-	put(w, number, 1);
-	put(w, n, 1);
-	put(w, b->major, 1);
-	put(w, b->minor, 1);
-	put(w, b->revision, 1);
-	put(w, 0, 1);
+	discovery_put(w, b->hw, 2);
+	discovery_put(w, number, 1);
+	discovery_put(w, n, 1);
+	discovery_put(w, b->major, 1);
+	discovery_put(w, b->minor, 1);
+	discovery_put(w, b->revision, 1);
+	discovery_put(w, 0, 1);
 	for (i = 0; i < n; i++)
-		put(w, base + b->base[i], 4);
+		discovery_put(w, base + b->base[i], 4);
 }
 
-static void put_blocks(struct writer *w, const struct vgpu_config *c)
+static void discovery_put_blocks(struct writer *w, const struct vgpu_config *c)
 {
 	u32 start = w->pos, die = start + TABLE_HEADER, n = 0, b, i;
 
-	put(w, TABLE_SIGNATURE, 4);
-	put(w, TABLE_VERSION, 2);
-	put(w, 0, 2);				/* size: below */
-	put(w, 0, 4);
-	put(w, 1, 2);				/* dies */
-	put(w, 0, 2);
-	put(w, die, 2);
+	discovery_put(w, TABLE_SIGNATURE, 4);
+	discovery_put(w, TABLE_VERSION, 2);
+	discovery_put(w, 0, 2);				/* size: below */
+	discovery_put(w, 0, 4);
+	discovery_put(w, 1, 2);				/* dies */
+	discovery_put(w, 0, 2);
+	discovery_put(w, die, 2);
 	for (; w->pos < die && !w->full; )
-		put(w, 0, 1);
-	put(w, 0, 2);				/* this is die 0 */
-	put(w, 0, 2);				/* blocks: below */
+		discovery_put(w, 0, 1);
+	discovery_put(w, 0, 2);				/* this is die 0 */
+	discovery_put(w, 0, 2);				/* blocks: below */
 	for (b = 0; b < ARRAY_SIZE(blocks); b++)
-		for (i = 0; i < instances(c, blocks[b].each); i++, n++)
-			put_instance(w, c, &blocks[b], i);
-	put_at(w, die + 2, n, 2);
-	put_at(w, start + 6, w->pos - start, 2);
-	finish_table(w, TABLE_IP, start, w->pos - start);
+		for (i = 0; i < discovery_instances(c, blocks[b].each); i++, n++)
+			discovery_put_instance(w, c, &blocks[b], i);
+	discovery_put_at(w, die + 2, n, 2);
+	discovery_put_at(w, start + 6, w->pos - start, 2);
+	discovery_finish_table(w, TABLE_IP, start, w->pos - start);
 }
 
 /*
@@ -170,7 +178,7 @@ static void put_blocks(struct writer *w, const struct vgpu_config *c)
  * of a CU; 64 KiB for code and 16 KiB for scalars of two CUs; 4096 KiB of an XCC. ROCr ends if there
  * are none.
  */
-static void put_gc(struct writer *w, const struct vgpu_config *c)
+static void discovery_put_gc(struct writer *w, const struct vgpu_config *c)
 {
 	const u32 info[] = {
 		c->se, (c->cus + c->se - 1) / c->se, 1, 4, 16, 512, 32, 32, 16, 0, 1, 64, c->waves_per_simd, 32, 64, 1, 4,
@@ -178,24 +186,24 @@ static void put_gc(struct writer *w, const struct vgpu_config *c)
 	};
 	u32 start = w->pos, i, bytes = 12 + sizeof(info);
 
-	put(w, GC_SIGNATURE, 4);
-	put(w, 2, 2);				/* version 2.1 */
-	put(w, 1, 2);
-	put(w, bytes, 4);
+	discovery_put(w, GC_SIGNATURE, 4);
+	discovery_put(w, 2, 2);				/* version 2.1 */
+	discovery_put(w, 1, 2);
+	discovery_put(w, bytes, 4);
 	for (i = 0; i < ARRAY_SIZE(info); i++)
-		put(w, info[i], 4);
-	finish_table(w, TABLE_GC, start, bytes);
+		discovery_put(w, info[i], 4);
+	discovery_finish_table(w, TABLE_GC, start, bytes);
 }
 
-static void put_harvest(struct writer *w)
+static void discovery_put_harvest(struct writer *w)
 {
 	u32 start = w->pos;
 
-	put(w, HARVEST_SIGNATURE, 4);
-	put(w, 0, 4);
+	discovery_put(w, HARVEST_SIGNATURE, 4);
+	discovery_put(w, 0, 4);
 	while (w->pos < start + HARVEST_BYTES && !w->full)
-		put(w, 0, 4);
-	finish_table(w, TABLE_HARVEST, start, HARVEST_BYTES);
+		discovery_put(w, 0, 4);
+	discovery_finish_table(w, TABLE_HARVEST, start, HARVEST_BYTES);
 }
 
 /**
@@ -211,14 +219,15 @@ u32 vgpu_discovery_build(const struct vgpu_config *config, u8 *table, u32 size)
 	struct writer w = { .at = table, .size = size };
 
 	memset(table, 0, size);
-	put(&w, BINARY_SIGNATURE, 4);
-	put(&w, 1, 2);
+	discovery_put(&w, BINARY_SIGNATURE, 4);
+	discovery_put(&w, 1, 2);
 	while (w.pos < BINARY_HEADER && !w.full)
-		put(&w, 0, 2);
-	put_blocks(&w, config);
-	put_gc(&w, config);
-	put_harvest(&w);
-	put_at(&w, BINARY_SIZE, w.pos, 2);
-	put_at(&w, BINARY_CHECKSUM, checksum(&w, BINARY_CHECKSUM + 2, w.pos), 2);
+		discovery_put(&w, 0, 2);
+	discovery_put_blocks(&w, config);
+	discovery_put_gc(&w, config);
+	discovery_put_harvest(&w);
+	discovery_put_at(&w, BINARY_SIZE, w.pos, 2);
+	discovery_put_at(&w, BINARY_CHECKSUM, discovery_checksum(&w, BINARY_CHECKSUM + 2, w.pos),
+			 2);
 	return w.full ? 0 : w.pos;
 }

@@ -6,6 +6,7 @@
  * consumed when the last one has started, possibly long before the dispatch is complete.
  */
 #include "model.h"
+#include "aql.h"
 #include "../vgpu_kernel.h"
 
 #define MAX_WORKGROUPS		(1ULL << 32)
@@ -17,7 +18,10 @@
 #define PACKET_BYTES		64u
 #define RSRC2_SCRATCH_EN	1u
 
-/** vgpu_dispatch_slot() - where the packet of a dispatch is in the ring, in packets; a PM4 packet is nowhere */
+/**
+ * vgpu_dispatch_slot() - where the packet of a dispatch is in the ring, in packets; a PM4 packet is
+ * nowhere
+ */
 u32 vgpu_dispatch_slot(const struct vgpu_dispatch *d, const struct vgpu_queue *q)
 {
 	return d->index == VGPU_NO_INDEX ? 0 : (u32)(d->index % (q->ring_bytes / PACKET_BYTES));
@@ -52,8 +56,11 @@ bool vgpu_dispatch_own_workgroup(const struct vgpu_dispatch *d, const u32 workgr
 	return n < d->workgroups && vgpu_dispatch_number(d, *own) == number;
 }
 
-/* A launch by registers: they say what the scalar registers of its waves begin with, and where their scratch memory is */
-static void parse_registers(const u32 *r, struct vgpu_dispatch *d)
+/*
+ * A launch by registers: they say what the scalar registers of its waves begin with, and where
+ * their scratch memory is
+ */
+static void dispatch_parse_registers(const u32 *r, struct vgpu_dispatch *d)
 {
 	u32 i;
 
@@ -67,7 +74,8 @@ static void parse_registers(const u32 *r, struct vgpu_dispatch *d)
 	d->launch.scratch = (u64)r[VGPU_COMPUTE_SCRATCH_BASE_LO] << 8 | (u64)(r[VGPU_COMPUTE_SCRATCH_BASE_HI] & 0xff) << 40;
 }
 
-static void parse_machine_code(const struct vgpu_model *m, const struct vgpu_queue *q, const struct vgpu_launch *launch, struct vgpu_dispatch *d)
+static void dispatch_parse_machine_code(const struct vgpu_model *m, const struct vgpu_queue *q,
+					const struct vgpu_launch *launch, struct vgpu_dispatch *d)
 {
 	u32 i;
 
@@ -85,7 +93,7 @@ static void parse_machine_code(const struct vgpu_model *m, const struct vgpu_que
 		d->start[i] = launch->start[i];
 	}
 	if (launch->registers)
-		parse_registers(launch->registers, d);
+		dispatch_parse_registers(launch->registers, d);
 }
 
 /*
@@ -94,8 +102,9 @@ static void parse_machine_code(const struct vgpu_model *m, const struct vgpu_que
  * eight bytes, which make two dot products as instructions. Return: false if that is no kernel, and
  * the queue is in error.
  */
-static bool find_kernel(struct vgpu_model *m, struct vgpu_queue *q, const struct vgpu_launch *launch, struct vgpu_kernel *k,
-			struct vgpu_dispatch *d)
+static bool dispatch_find_kernel(struct vgpu_model *m, struct vgpu_queue *q,
+				 const struct vgpu_launch *launch, struct vgpu_kernel *k,
+				 struct vgpu_dispatch *d)
 {
 	const u32 *r = launch->registers;
 	u32 as = vgpu_queue_as(q);
@@ -126,6 +135,49 @@ static bool find_kernel(struct vgpu_model *m, struct vgpu_queue *q, const struct
 	return true;
 }
 
+/* Return: does a workgroup fit on an empty compute unit? */
+bool vgpu_dispatch_fits(struct vgpu_model *m, u32 waves, u32 vgprs, u32 lds_bytes)
+{
+	u32 per_simd = vgprs > VGPU_SIMD_VGPRS ? 0 : VGPU_SIMD_VGPRS / vgprs;
+
+	if (per_simd > m->config.waves_per_simd)
+		per_simd = m->config.waves_per_simd;
+	return lds_bytes <= VGPU_CU_LDS_BYTES && waves <= per_simd * m->config.simds_per_cu;
+}
+
+/*
+ * Finds the scratch memory for a dispatch, of which each lane needs @bytes. The runtime is asked for
+ * more if the queue has too little; the packet stays at the head until it has answered. Return:
+ * false if there is not enough now.
+ */
+static bool dispatch_scratch(struct vgpu_model *m, struct vgpu_queue *q, struct vgpu_dispatch *d, u32 bytes)
+{
+	u64 signal, value;
+	u32 tmpring;
+
+	if (q->scratch_asked) {
+		if (!vgpu_queue_runtime_read(m, q, QUEUE_INACTIVE, &signal, sizeof(signal)) || !signal ||
+		    !vgpu_vm_read64(m, vgpu_queue_as(q), signal + SIGNAL_VALUE, &value) || value)
+			return false;
+		q->scratch_asked = false;
+	}
+	if (!vgpu_queue_runtime_read(m, q, QUEUE_TMPRING, &tmpring, sizeof(tmpring)) ||
+	    !vgpu_queue_runtime_read(m, q, QUEUE_SCRATCH_SEGMENT, d->launch.segment, sizeof(d->launch.segment)) ||
+	    !vgpu_queue_runtime_read(m, q, QUEUE_SCRATCH, &d->launch.scratch, sizeof(d->launch.scratch))) {
+		vgpu_queue_error(m, q, VGPU_EC_DISPATCH_REGISTER, "no scratch memory", bytes);
+		return false;
+	}
+	d->launch.scratch_bytes = bytes;
+	d->scratch_waves = VGPU_TMPRING_WAVES(tmpring);
+	d->scratch_wave_bytes = VGPU_TMPRING_WAVE_BYTES(tmpring);
+	if (d->scratch_waves && d->scratch_wave_bytes >= (u64)bytes * VGPU_LANES)
+		return true;
+	q->scratch_asked = vgpu_queue_runtime_tell(m, q, INACTIVE_SCRATCH);
+	if (!q->scratch_asked)
+		vgpu_queue_error(m, q, VGPU_EC_DISPATCH_REGISTER, "no scratch memory", bytes);
+	return false;
+}
+
 /**
  * vgpu_dispatch_parse() - what a packet says of a dispatch
  * @m: the device
@@ -143,7 +195,7 @@ bool vgpu_dispatch_parse(struct vgpu_model *m, struct vgpu_queue *q, const struc
 	struct vgpu_kernel k = { 0 };
 	u64 groups = 1, count;
 
-	if (!find_kernel(m, q, launch, &k, d))
+	if (!dispatch_find_kernel(m, q, launch, &k, d))
 		return false;
 	for (i = 0; i < 3; i++) {
 		u64 grid = launch->grid[i];
@@ -175,8 +227,8 @@ bool vgpu_dispatch_parse(struct vgpu_model *m, struct vgpu_queue *q, const struc
 	d->signal = launch->signal;
 	if (d->machine_code) {
 		/* Faults are the waves' own. */
-		parse_machine_code(m, q, launch, d);
-		if (launch->private_bytes && !vgpu_aql_scratch(m, q, d, launch->private_bytes))
+		dispatch_parse_machine_code(m, q, launch, d);
+		if (launch->private_bytes && !dispatch_scratch(m, q, d, launch->private_bytes))
 			return false;
 		goto place;
 	}
@@ -199,11 +251,14 @@ place:
 	d->lds_bytes = (d->lds_bytes + LDS_GRANULE - 1) & ~(LDS_GRANULE - 1);
 	d->workgroups = (u32)groups;
 	d->wg_waves = (workgroup + VGPU_WAVE_LANES - 1) / VGPU_WAVE_LANES;
-	/* Waves are numbered through; only the last workgroup of a grid in one dimension may be smaller. */
+	/*
+	 * Waves are numbered through; only the last workgroup of a grid in one dimension may be
+	 * smaller.
+	 */
 	d->last_wg_waves = launch->grid[1] == 1 && launch->grid[2] == 1 ?
 			   (last + VGPU_WAVE_LANES - 1) / VGPU_WAVE_LANES : d->wg_waves;
-	if (!vgpu_workgroup_fits(m, d->wg_waves, d->vgprs, d->lds_bytes)) {
-		bool lds = vgpu_workgroup_fits(m, d->wg_waves, d->vgprs, 0);
+	if (!vgpu_dispatch_fits(m, d->wg_waves, d->vgprs, d->lds_bytes)) {
+		bool lds = vgpu_dispatch_fits(m, d->wg_waves, d->vgprs, 0);
 
 		vgpu_queue_error(m, q, lds ? VGPU_EC_DISPATCH_GROUP_SEGMENT : VGPU_EC_DISPATCH_REGISTER,
 				 "workgroup does not fit on a compute unit", lds ? d->lds_bytes : d->vgprs);
@@ -232,7 +287,10 @@ bool vgpu_dispatch_put(struct vgpu_model *m, struct vgpu_queue *q, const struct 
 	vgpu_list_add(&d->link, &q->inflight);
 	q->inflight_count++;
 	q->head = d;
-	/* A look is dated to its begin, and what it finds may have been rung since: nothing starts before its doorbell. */
+	/*
+	 * A look is dated to its begin, and what it finds may have been rung since: nothing starts
+	 * before its doorbell.
+	 */
 	q->head_ready_ns = (m->now_ns > q->rung_ns ? m->now_ns : q->rung_ns) + m->config.dispatch_ns;
 	m->place = true;
 	return true;
@@ -260,24 +318,4 @@ u32 vgpu_dispatch_waves_of(const struct vgpu_dispatch *d, u32 workgroup)
 bool vgpu_dispatch_complete(const struct vgpu_dispatch *d)
 {
 	return d->waves_done == (d->workgroups - 1) * d->wg_waves + d->last_wg_waves;
-}
-
-/** vgpu_dispatch_launched() - the dispatch at the head of @q, or an XCC's share of it, has launched all its waves */
-void vgpu_dispatch_launched(struct vgpu_model *m, struct vgpu_queue *q)
-{
-	if (q->head->index == VGPU_NO_INDEX)
-		vgpu_pm4_launched(m, q);
-	else
-		vgpu_aql_launched(m, q);
-}
-
-/** vgpu_dispatch_done() - all waves of @d, a dispatch or an XCC's share of one, have ended; it may be gone afterwards */
-void vgpu_dispatch_done(struct vgpu_model *m, struct vgpu_dispatch *d)
-{
-	if (d->index != VGPU_NO_INDEX) {
-		vgpu_aql_part_done(m, d);
-		return;
-	}
-	vgpu_dispatch_drop(d);
-	m->stats.dispatches_done++;
 }

@@ -40,7 +40,8 @@ bool vgpu_firmware(const struct vgpu_model *m, enum vgpu_firmware firmware)
 	return m->config.firmware >> firmware & 1;
 }
 
-static void unknown(const char *parameter, const char *value, const char *name, u32 len, const char *(*name_of)(u32), u32 count)
+static void firmware_unknown(const char *parameter, const char *value, const char *name, u32 len,
+			     const char *(*name_of)(u32), u32 count)
 {
 	char known[NAMES_BYTES];
 	u32 i, n = 0;
@@ -64,7 +65,7 @@ bool vgpu_names_parse(const char *parameter, const char *value, const char *(*na
 			if (strlen(name_of(i)) == len && !memcmp(at, name_of(i), len))
 				break;
 		if (i == count) {
-			unknown(parameter, value, at, len, name_of, count);
+			firmware_unknown(parameter, value, at, len, name_of, count);
 			return false;
 		}
 		*bits |= 1u << i;

@@ -45,13 +45,16 @@
 #define IV_SOURCE_MM_HUB	0x80000000u
 #define SRC_VM_FAULT		0
 
-static u64 reg64(struct vgpu_model *m, u32 index)
+static u64 gpuvm_reg64(struct vgpu_model *m, u32 index)
 {
 	return vgpu_reg(m, index) | (u64)vgpu_reg(m, index + 1) << 32;
 }
 
-/* Memory at a physical address: a bus address, or an offset in VRAM, which is that of all devices of a hive */
-static void *phys_ptr(struct vgpu_model *m, bool system, u64 addr, u32 len)
+/*
+ * Memory at a physical address: a bus address, or an offset in VRAM, which is that of all devices
+ * of a hive
+ */
+static void *gpuvm_phys_ptr(struct vgpu_model *m, bool system, u64 addr, u32 len)
 {
 	const struct vgpu_config *c = &m->config;
 	u64 node;
@@ -67,7 +70,7 @@ static void *phys_ptr(struct vgpu_model *m, bool system, u64 addr, u32 len)
 	return node < c->hive ? m->ops->peer_ptr(m->ctx, (u32)node, addr, len) : NULL;
 }
 
-static bool vmid0_aperture(struct vgpu_model *m, u32 hub, u64 va, bool *system, u64 *phys)
+static bool gpuvm_vmid0_aperture(struct vgpu_model *m, u32 hub, u64 va, bool *system, u64 *phys)
 {
 	u64 fb_base = (u64)vgpu_reg(m, vgpu_hub_reg(m, hub, VGPU_VM_FB_LOCATION_BASE)) << 24;
 	u64 fb_end = ((u64)vgpu_reg(m, vgpu_hub_reg(m, hub, VGPU_VM_FB_LOCATION_TOP)) + 1) << 24;
@@ -88,12 +91,13 @@ static bool vmid0_aperture(struct vgpu_model *m, u32 hub, u64 va, bool *system, 
 }
 
 /* What the page tables say of a page now. Return: false if they map nothing there. */
-static bool walk(struct vgpu_model *m, u32 hub, u32 vmid, u64 page, struct vgpu_translation *t)
+static bool gpuvm_walk(struct vgpu_model *m, u32 hub, u32 vmid, u64 page,
+		       struct vgpu_translation *t)
 {
 	u32 cntl = vgpu_reg(m, vgpu_hub_reg(m, hub, VGPU_VM_CONTEXT0_CNTL) + vmid);
-	u64 entry = reg64(m, vgpu_hub_reg(m, hub, VGPU_VM_PT_BASE_LO) + 2 * vmid);
-	u64 start = reg64(m, vgpu_hub_reg(m, hub, VGPU_VM_PT_START_LO) + 2 * vmid);
-	u64 end = reg64(m, vgpu_hub_reg(m, hub, VGPU_VM_PT_END_LO) + 2 * vmid);
+	u64 entry = gpuvm_reg64(m, vgpu_hub_reg(m, hub, VGPU_VM_PT_BASE_LO) + 2 * vmid);
+	u64 start = gpuvm_reg64(m, vgpu_hub_reg(m, hub, VGPU_VM_PT_START_LO) + 2 * vmid);
+	u64 end = gpuvm_reg64(m, vgpu_hub_reg(m, hub, VGPU_VM_PT_END_LO) + 2 * vmid);
 	u32 level = (cntl >> 1) & 3;
 	u32 ptb_bits = 9 + ((cntl >> 3) & 0xf);
 	bool top = true, further;
@@ -109,7 +113,7 @@ static bool walk(struct vgpu_model *m, u32 hub, u32 vmid, u64 page, struct vgpu_
 		index = page >> shift;
 		if (!top)
 			index &= (1ULL << (level ? 9 : ptb_bits - fragment)) - 1;
-		p = phys_ptr(m, entry & PTE_SYSTEM, PDE_ADDR(entry) + index * 8, 8);
+		p = gpuvm_phys_ptr(m, entry & PTE_SYSTEM, PDE_ADDR(entry) + index * 8, 8);
 		if (!p)
 			return false;
 		entry = READ_ONCE(*p);
@@ -141,17 +145,22 @@ static bool walk(struct vgpu_model *m, u32 hub, u32 vmid, u64 page, struct vgpu_
 	return true;
 }
 
-static bool same_translation(const struct vgpu_translation *a, const struct vgpu_translation *b)
+static bool gpuvm_same_translation(const struct vgpu_translation *a,
+				   const struct vgpu_translation *b)
 {
 	return a->phys == b->phys && a->system == b->system && a->access == b->access && a->nothing == b->nothing;
 }
 
-static void report_stale(struct vgpu_model *m, u32 hub, u32 vmid, u64 page, const struct vgpu_tlb_entry *e,
-			 const struct vgpu_translation *now)
+static void gpuvm_report_stale(struct vgpu_model *m, u32 hub, u32 vmid, u64 page,
+			       const struct vgpu_tlb_entry *e,
+			       const struct vgpu_translation *now)
 {
 	u32 pasid = vgpu_ih_pasid(m, hub, vmid);
 
-	/* A VMID that was handed on with what was in it is another matter than tables that were changed. */
+	/*
+	 * A VMID that was handed on with what was in it is another matter than tables that were
+	 * changed.
+	 */
 	if (e->pasid != pasid)
 		m->stats.stale_vmids++;
 	else
@@ -161,8 +170,11 @@ static void report_stale(struct vgpu_model *m, u32 hub, u32 vmid, u64 page, cons
 		 e->t.access, e->pasid, (unsigned long long)now->phys, now->system ? " system" : "", now->access, pasid);
 }
 
-/* Where a page is: what the TLB holds, else what the tables say. Return: false if nothing maps it. */
-static bool translate(struct vgpu_model *m, u32 hub, u32 vmid, u64 page, struct vgpu_translation *t)
+/*
+ * Where a page is: what the TLB holds, else what the tables say. Return: false if nothing maps it.
+ */
+static bool gpuvm_translate(struct vgpu_model *m, u32 hub, u32 vmid, u64 page,
+			    struct vgpu_translation *t)
 {
 	u32 generation = vgpu_tlb_generation(m, hub, vmid);
 	/* A page has an entry for each VMID. */
@@ -170,22 +182,22 @@ static bool translate(struct vgpu_model *m, u32 hub, u32 vmid, u64 page, struct 
 	bool found;
 
 	if (m->config.tlb == VGPU_TLB_OFF)
-		return walk(m, hub, vmid, page, t);
+		return gpuvm_walk(m, hub, vmid, page, t);
 	if (e->generation == generation && e->page == page) {
 		m->stats.tlb_hits++;
 		*t = e->t;
 		if (m->config.tlb == VGPU_TLB_CACHED)
 			return true;
-		found = walk(m, hub, vmid, page, t);
+		found = gpuvm_walk(m, hub, vmid, page, t);
 		if (!found)
 			t->phys = 0;
-		if (found && same_translation(t, &e->t))
+		if (found && gpuvm_same_translation(t, &e->t))
 			return true;
-		report_stale(m, hub, vmid, page, e, t);
+		gpuvm_report_stale(m, hub, vmid, page, e, t);
 		e->generation = 0;
 	} else {
 		m->stats.tlb_misses++;
-		found = walk(m, hub, vmid, page, t);
+		found = gpuvm_walk(m, hub, vmid, page, t);
 	}
 	if (found)
 		*e = (struct vgpu_tlb_entry) {
@@ -199,10 +211,16 @@ static bool translate(struct vgpu_model *m, u32 hub, u32 vmid, u64 page, struct 
 
 #define TOLD_NS			1000000u	/* the driver is told again that a page is waited for */
 
-/* Has the driver been told lately that this page is waited for? What waits asks far more often than a driver can answer. */
-static bool is_told(struct vgpu_model *m, u32 hub, u32 vmid, u64 page)
+/*
+ * Has the driver been told lately that this page is waited for? What waits asks far more often than
+ * a driver can answer.
+ */
+static bool gpuvm_is_told(struct vgpu_model *m, u32 hub, u32 vmid, u64 page)
 {
-	/* Buffers that are copied to each other begin at addresses that are alike: the upper bits of a product are not */
+	/*
+	 * Buffers that are copied to each other begin at addresses that are alike: the upper bits
+	 * of a product are not
+	 */
 	struct vgpu_told *told = &m->told[page * 0x9e3779b97f4a7c15ULL >> (64 - VGPU_TOLD_BITS)];
 
 	if (told->page == page && told->hub == hub && told->vmid == vmid && m->now_ns < told->ns + TOLD_NS)
@@ -211,8 +229,12 @@ static bool is_told(struct vgpu_model *m, u32 hub, u32 vmid, u64 page)
 	return false;
 }
 
-/* Several accesses to a page at the same instant are one interrupt; the status register keeps the first until it is cleared. */
-static void fault(struct vgpu_model *m, u32 hub, u32 vmid, u64 va, u32 access, u32 permission, bool again)
+/*
+ * Several accesses to a page at the same instant are one interrupt; the status register keeps the
+ * first until it is cleared.
+ */
+static void gpuvm_fault(struct vgpu_model *m, u32 hub, u32 vmid, u64 va, u32 access,
+			u32 permission, bool again)
 {
 	u32 iv[VGPU_IV_DWORDS], pasid = vgpu_ih_pasid(m, hub, vmid);
 	bool write = access == VGPU_WRITE;
@@ -221,7 +243,7 @@ static void fault(struct vgpu_model *m, u32 hub, u32 vmid, u64 va, u32 access, u
 	if (again) {
 		m->stats.retry_faults++;
 		m->retried = true;
-		if (is_told(m, hub, vmid, page))
+		if (gpuvm_is_told(m, hub, vmid, page))
 			return;
 	} else {
 		m->stats.gpuvm_faults++;
@@ -249,27 +271,28 @@ static void fault(struct vgpu_model *m, u32 hub, u32 vmid, u64 va, u32 access, u
 }
 
 /* Memory behind @len bytes of a page; NULL after a fault */
-static void *access_ptr(struct vgpu_model *m, u32 as, u64 va, u32 len, u32 access)
+static void *gpuvm_access_ptr(struct vgpu_model *m, u32 as, u64 va, u32 len, u32 access)
 {
 	u32 hub = VGPU_AS_HUB(as), vmid = VGPU_AS_VMID(as), permission = 0;
 	struct vgpu_translation t = { 0 };
 	void *p = NULL;
 
 	va &= VA_MASK;
-	if (!vmid && vmid0_aperture(m, hub, va, &t.system, &t.phys)) {
-		p = phys_ptr(m, t.system, t.phys, len);
+	if (!vmid && gpuvm_vmid0_aperture(m, hub, va, &t.system, &t.phys)) {
+		p = gpuvm_phys_ptr(m, t.system, t.phys, len);
 	} else {
-		if (!translate(m, hub, vmid, va >> 12, &t))
+		if (!gpuvm_translate(m, hub, vmid, va >> 12, &t))
 			permission |= FAULT_INVALID;
 		if (!(t.access & access))
 			permission |= access == VGPU_WRITE ? FAULT_WRITE : access == VGPU_READ ? FAULT_READ : FAULT_EXECUTE;
 		if (!permission && t.nothing)
 			p = (u8 *)memset(m->nothing, 0, sizeof(m->nothing)) + (va & (VGPU_PAGE - 1));
 		else if (!permission)
-			p = phys_ptr(m, t.system, t.phys + (va & (VGPU_PAGE - 1)), len);
+			p = gpuvm_phys_ptr(m, t.system, t.phys + (va & (VGPU_PAGE - 1)), len);
 	}
 	if (!p || (va & (VGPU_PAGE - 1)) + len > VGPU_PAGE) {
-		fault(m, hub, vmid, va, access, permission, m->retry && permission && !t.refused);
+		gpuvm_fault(m, hub, vmid, va, access, permission, m->retry && permission &&
+			    !t.refused);
 		return NULL;
 	}
 	return p;
@@ -288,27 +311,30 @@ static void *access_ptr(struct vgpu_model *m, u32 as, u64 va, u32 len, u32 acces
  */
 void *vgpu_vm_ptr(struct vgpu_model *m, u32 as, u64 va, u32 len, bool write)
 {
-	return access_ptr(m, as, va, len, write ? VGPU_WRITE : VGPU_READ);
+	return gpuvm_access_ptr(m, as, va, len, write ? VGPU_WRITE : VGPU_READ);
 }
 
-/** vgpu_vm_mapped() - is there anything at @va of a process? It is no access: nothing is reported. */
+/**
+ * vgpu_vm_mapped() - is there anything at @va of a process? It is no access: nothing is reported.
+ */
 bool vgpu_vm_mapped(struct vgpu_model *m, u32 as, u64 va)
 {
 	struct vgpu_translation t;
 
-	return translate(m, VGPU_AS_HUB(as), VGPU_AS_VMID(as), (va & VA_MASK) >> 12, &t) && (t.access & VGPU_READ);
+	return gpuvm_translate(m, VGPU_AS_HUB(as), VGPU_AS_VMID(as), (va & VA_MASK) >> 12,
+			       &t) && (t.access & VGPU_READ);
 }
 
 /** vgpu_vm_executable() - may waves fetch instructions from @va? Return: false after a fault. */
 bool vgpu_vm_executable(struct vgpu_model *m, u32 as, u64 va)
 {
-	return access_ptr(m, as, va, 1, VGPU_EXECUTE);
+	return gpuvm_access_ptr(m, as, va, 1, VGPU_EXECUTE);
 }
 
 /** vgpu_vm_fetch() - instructions at @va, as vgpu_vm_ptr() */
 void *vgpu_vm_fetch(struct vgpu_model *m, u32 as, u64 va, u32 len)
 {
-	return access_ptr(m, as, va, len, VGPU_EXECUTE);
+	return gpuvm_access_ptr(m, as, va, len, VGPU_EXECUTE);
 }
 
 /** vgpu_tlb_invalidate_mm() - forget the translations of VMIDs in the memory hubs */
@@ -364,7 +390,7 @@ void vgpu_tlb_fini(struct vgpu_model *m)
 		vgpu_free(m->tlb[hub]);
 }
 
-static bool copy_pages(struct vgpu_model *m, u32 as, u64 va, u8 *buf, u64 len, bool write)
+static bool gpuvm_copy_pages(struct vgpu_model *m, u32 as, u64 va, u8 *buf, u64 len, bool write)
 {
 	while (len) {
 		u32 n = VGPU_PAGE - (va & (VGPU_PAGE - 1));
@@ -389,13 +415,16 @@ static bool copy_pages(struct vgpu_model *m, u32 as, u64 va, u8 *buf, u64 len, b
 /** vgpu_vm_read() - read @len bytes at @va. Return: false after a fault. */
 bool vgpu_vm_read(struct vgpu_model *m, u32 as, u64 va, void *buf, u64 len)
 {
-	return copy_pages(m, as, va, buf, len, false);
+	return gpuvm_copy_pages(m, as, va, buf, len, false);
 }
 
-/** vgpu_vm_write() - write @len bytes at @va. Return: false after a fault; what precedes the bad page is written then. */
+/**
+ * vgpu_vm_write() - write @len bytes at @va. Return: false after a fault; what precedes the bad
+ * page is written then.
+ */
 bool vgpu_vm_write(struct vgpu_model *m, u32 as, u64 va, const void *buf, u64 len)
 {
-	return copy_pages(m, as, va, (u8 *)buf, len, true);
+	return gpuvm_copy_pages(m, as, va, (u8 *)buf, len, true);
 }
 
 /** vgpu_vm_write32() - write a dword that others may poll. Return: false after a fault. */

@@ -45,7 +45,7 @@ void vgpu_hws_set_resources(struct vgpu_model *m, u32 xcc, u32 vmid_mask, u64 qu
 	m->xcc[xcc].hws_queue_mask = queue_mask;
 }
 
-static void set_vmid(struct vgpu_model *m, u32 xcc, u32 vmid, const struct vgpu_rl_process *p)
+static void hws_set_vmid(struct vgpu_model *m, u32 xcc, u32 vmid, const struct vgpu_rl_process *p)
 {
 	u32 hub, base, n;
 
@@ -71,7 +71,7 @@ static void set_vmid(struct vgpu_model *m, u32 xcc, u32 vmid, const struct vgpu_
 }
 
 /* VMID of a process of the runlist, a free one if it has none. Return: 0 if there is none left. */
-static u32 vmid_of(struct vgpu_model *m, u32 xcc, const struct vgpu_rl_process *p)
+static u32 hws_vmid_of(struct vgpu_model *m, u32 xcc, const struct vgpu_rl_process *p)
 {
 	const struct vgpu_xcc *x = &m->xcc[xcc];
 	u32 vmid, used = 0, free = 0;
@@ -88,12 +88,13 @@ static u32 vmid_of(struct vgpu_model *m, u32 xcc, const struct vgpu_rl_process *
 	}
 	if (!free || (x->runlist.max_processes && used >= x->runlist.max_processes))
 		return 0;
-	set_vmid(m, xcc, free, p);
+	hws_set_vmid(m, xcc, free, p);
 	return free;
 }
 
 /* The queue of an entry if it is in a slot, otherwise NULL */
-static struct vgpu_queue *mapped_queue(struct vgpu_model *m, u32 xcc, const struct vgpu_rl_entry *e)
+static struct vgpu_queue *hws_mapped_queue(struct vgpu_model *m, u32 xcc,
+					   const struct vgpu_rl_entry *e)
 {
 	struct vgpu_list *l;
 
@@ -107,7 +108,7 @@ static struct vgpu_queue *mapped_queue(struct vgpu_model *m, u32 xcc, const stru
 }
 
 /* What was unmapped by its name is not in the list any more. */
-static void forget_entry(struct vgpu_runlist *rl, const struct vgpu_queue *q)
+static void hws_forget_entry(struct vgpu_runlist *rl, const struct vgpu_queue *q)
 {
 	u32 i, kept = 0;
 
@@ -119,7 +120,7 @@ static void forget_entry(struct vgpu_runlist *rl, const struct vgpu_queue *q)
 }
 
 /* A free slot, on the pipe with the fewest queues. Return: false if there is none. */
-static bool find_slot(struct vgpu_model *m, u32 xcc, u8 *pipe, u8 *slot)
+static bool hws_find_slot(struct vgpu_model *m, u32 xcc, u8 *pipe, u8 *slot)
 {
 	u32 used[VGPU_PIPES] = { 0 }, p, s, best = VGPU_QUEUES + 1;
 	u32 taken = 0;
@@ -147,7 +148,7 @@ static bool find_slot(struct vgpu_model *m, u32 xcc, u8 *pipe, u8 *slot)
 }
 
 /* Is the global wave sync another process's? */
-static bool gws_taken(struct vgpu_model *m, u32 xcc, u16 pasid)
+static bool hws_gws_taken(struct vgpu_model *m, u32 xcc, u16 pasid)
 {
 	struct vgpu_list *l;
 
@@ -172,7 +173,7 @@ struct window {
 	bool any;		/* there was one with queues */
 };
 
-static void next_process(const struct vgpu_model *m, struct window *w, u32 process)
+static void hws_next_process(const struct vgpu_model *m, struct window *w, u32 process)
 {
 	if (w->any && w->process != process)
 		w->start_ns += m->config.connect_next_ns;
@@ -182,7 +183,8 @@ static void next_process(const struct vgpu_model *m, struct window *w, u32 proce
 }
 
 /* Return: false if there is no room for the entry now. */
-static bool map_entry(struct vgpu_model *m, u32 xcc, const struct vgpu_rl_entry *e, struct window *w)
+static bool hws_map_entry(struct vgpu_model *m, u32 xcc, const struct vgpu_rl_entry *e,
+			  struct window *w)
 {
 	const struct vgpu_rl_process *p = &m->xcc[xcc].runlist.process[e->process];
 	struct vgpu_map_request request = {
@@ -199,13 +201,13 @@ static bool map_entry(struct vgpu_model *m, u32 xcc, const struct vgpu_rl_entry 
 	struct vgpu_queue *q;
 
 	/* It could not be preempted. */
-	if (e->is_queue && mapped_queue(m, xcc, e))
+	if (e->is_queue && hws_mapped_queue(m, xcc, e))
 		return true;
-	if (e->is_queue && !e->sdma && !find_slot(m, xcc, &request.pipe, &request.slot))
+	if (e->is_queue && !e->sdma && !hws_find_slot(m, xcc, &request.pipe, &request.slot))
 		return false;
-	if (e->gws && gws_taken(m, xcc, p->pasid))
+	if (e->gws && hws_gws_taken(m, xcc, p->pasid))
 		return false;
-	request.vmid = vmid_of(m, xcc, p);
+	request.vmid = hws_vmid_of(m, xcc, p);
 	if (!request.vmid)
 		return false;
 	if (!e->is_queue || (e->sdma && vgpu_xcc_in_partition(m, xcc)))	/* the first XCC has the SDMA queues */
@@ -217,7 +219,7 @@ static bool map_entry(struct vgpu_model *m, u32 xcc, const struct vgpu_rl_entry 
 		return true;
 	}
 	q->gws = e->gws;
-	next_process(m, w, e->process);
+	hws_next_process(m, w, e->process);
 	q->connected_ns = w->connected_ns;
 	q->ready_ns = w->connected_ns;
 	if (!e->sdma) {
@@ -232,7 +234,7 @@ static bool map_entry(struct vgpu_model *m, u32 xcc, const struct vgpu_rl_entry 
  * @start_ns on. Queues that have state to restore run later by what that takes. The longest quantum
  * of the processes counts for all. Return: when all of them are connected
  */
-static u64 map_window(struct vgpu_model *m, u32 xcc, u64 start_ns)
+static u64 hws_map_window(struct vgpu_model *m, u32 xcc, u64 start_ns)
 {
 	struct window w = { .start_ns = start_ns, .connected_ns = start_ns + m->config.connect_ns };
 	struct vgpu_runlist *rl = &m->xcc[xcc].runlist;
@@ -242,12 +244,15 @@ static u64 map_window(struct vgpu_model *m, u32 xcc, u64 start_ns)
 	for (rl->mapped = 0; rl->mapped < rl->entries; rl->mapped++) {
 		const struct vgpu_rl_entry *e = &rl->entry[(rl->pos + rl->mapped) % rl->entries];
 
-		if (!map_entry(m, xcc, e, &w))
+		if (!hws_map_entry(m, xcc, e, &w))
 			break;
 		if (rl->process[e->process].quantum > quantum)
 			quantum = rl->process[e->process].quantum;
 	}
-	/* Processes that are connected together are restored side by side and share the slots: none has its waves back long before another. */
+	/*
+	 * Processes that are connected together are restored side by side and share the slots: none
+	 * has its waves back long before another.
+	 */
 	for (l = m->queues.next; l != &m->queues; l = l->next) {
 		struct vgpu_queue *q = container_of(l, struct vgpu_queue, link);
 
@@ -265,7 +270,7 @@ static u64 map_window(struct vgpu_model *m, u32 xcc, u64 start_ns)
 		struct vgpu_queue *q = container_of(l, struct vgpu_queue, link);
 
 		if (q->kind == VGPU_QUEUE_AQL && q->xcc == xcc)
-			vgpu_aql_joined(m, q);
+			vgpu_ring_joined(m, q);
 	}
 	rl->oversubscribed = rl->chained && rl->mapped < rl->entries;
 	rl->quantum_end_ns = w.connected_ns + quantum * m->config.quantum_ns;
@@ -284,8 +289,11 @@ enum cause {
 	BY_QUANTUM,
 };
 
-/* Does a queue that is to be saved stay? Its doorbell is what the driver finds in the MQD of the HIQ. */
-static bool fails(struct vgpu_model *m, struct vgpu_queue *q, enum cause cause)
+/*
+ * Does a queue that is to be saved stay? Its doorbell is what the driver finds in the MQD of the
+ * HIQ.
+ */
+static bool hws_fails(struct vgpu_model *m, struct vgpu_queue *q, enum cause cause)
 {
 	if (!vgpu_queue_is_user_compute(q))
 		return false;
@@ -302,8 +310,9 @@ static bool fails(struct vgpu_model *m, struct vgpu_queue *q, enum cause cause)
  * processes. The driver leaves that to the scheduler: it may move the memory of the process now,
  * and it does not know when the VMID becomes another's. Return: device time that it takes.
  */
-static u64 unmap_queues(struct vgpu_model *m, u32 xcc, bool statics_too, bool by_pasid, u16 pasid, bool save,
-			enum cause cause)
+static u64 hws_unmap_queues(struct vgpu_model *m, u32 xcc, bool statics_too, bool by_pasid,
+			    u16 pasid, bool save,
+			    enum cause cause)
 {
 	struct vgpu_list *l, *next;
 	u64 bytes = 0, ns = 0;
@@ -315,7 +324,7 @@ static u64 unmap_queues(struct vgpu_model *m, u32 xcc, bool statics_too, bool by
 		next = l->next;
 		if (!q->from_runlist || q->xcc != xcc || (by_pasid ? q->pasid != pasid : q->is_static && !statics_too))
 			continue;
-		if (save && fails(m, q, cause)) {
+		if (save && hws_fails(m, q, cause)) {
 			ns += PREEMPTION_TIMEOUT_NS;
 			continue;
 		}
@@ -328,12 +337,12 @@ static u64 unmap_queues(struct vgpu_model *m, u32 xcc, bool statics_too, bool by
 	return ns + vgpu_cwsr_ns(m, bytes);
 }
 
-static void drop_crumb(struct vgpu_model *m, const struct vgpu_queue *hiq, u32 crumb)
+static void hws_drop_crumb(struct vgpu_model *m, const struct vgpu_queue *hiq, u32 crumb)
 {
 	vgpu_hqd_set(m, hiq->xcc, hiq->me, hiq->pipe, hiq->slot, VGPU_HQD_ATOMIC0_PREOP_LO, crumb);
 }
 
-static void free_vmids(struct vgpu_model *m, u32 xcc)
+static void hws_free_vmids(struct vgpu_model *m, u32 xcc)
 {
 	struct vgpu_xcc *x = &m->xcc[xcc];
 	struct vgpu_list *l;
@@ -362,11 +371,11 @@ void vgpu_hws_unmap(struct vgpu_model *m, struct vgpu_queue *hiq, bool statics_t
 {
 	struct vgpu_runlist *rl = &m->xcc[hiq->xcc].runlist;
 	u64 waves = m->stats.waves_saved;
-	u64 ns = unmap_queues(m, hiq->xcc, statics_too, by_pasid, pasid, save, BY_REQUEST);
+	u64 ns = hws_unmap_queues(m, hiq->xcc, statics_too, by_pasid, pasid, save, BY_REQUEST);
 	u32 i, kept = 0;
 
 	m->stats.unmaps++;
-	drop_crumb(m, hiq, CRUMB_UNMAP);
+	hws_drop_crumb(m, hiq, CRUMB_UNMAP);
 	hiq->save_asked_ns = m->stats.waves_saved != waves ? hiq->rung_ns : 0;
 	/* What was unmapped is not to come back by rotation. */
 	if (by_pasid) {
@@ -410,7 +419,7 @@ void vgpu_hws_unmap_named(struct vgpu_model *m, struct vgpu_queue *hiq, const u3
 			;
 		if (i == count || !q->from_runlist || q->xcc != hiq->xcc || !q->has_doorbell)
 			continue;
-		if (save && fails(m, q, BY_REQUEST)) {
+		if (save && hws_fails(m, q, BY_REQUEST)) {
 			ns += PREEMPTION_TIMEOUT_NS;
 			continue;
 		}
@@ -418,12 +427,12 @@ void vgpu_hws_unmap_named(struct vgpu_model *m, struct vgpu_queue *hiq, const u3
 		if (vgpu_firmware(m, VGPU_FIRMWARE_MAPPED_AGAIN))
 			rl->again_ns = m->now_ns + MAPPED_AGAIN_NS;
 		else
-			forget_entry(rl, q);
+			hws_forget_entry(rl, q);
 		bytes += vgpu_queue_unmap(m, q, save);
 	}
 	vgpu_tlb_invalidate(m, VGPU_HUB_GFX + hiq->xcc, vmids);
 	vgpu_tlb_invalidate_mm(m, vmids);
-	drop_crumb(m, hiq, CRUMB_UNMAP);
+	hws_drop_crumb(m, hiq, CRUMB_UNMAP);
 	if (m->stats.waves_saved != waves)
 		hiq->save_asked_ns = hiq->rung_ns;
 	ns += vgpu_cwsr_ns(m, bytes);
@@ -434,7 +443,7 @@ void vgpu_hws_unmap_named(struct vgpu_model *m, struct vgpu_queue *hiq, const u3
 }
 
 /* Return: false if that is no process, or there are too many. */
-static bool parse_process(struct vgpu_runlist *rl, const u32 *p, u32 dwords)
+static bool hws_parse_process(struct vgpu_runlist *rl, const u32 *p, u32 dwords)
 {
 	struct vgpu_rl_process *process;
 
@@ -456,7 +465,7 @@ static bool parse_process(struct vgpu_runlist *rl, const u32 *p, u32 dwords)
 	return true;
 }
 
-static bool parse_queue(struct vgpu_runlist *rl, const u32 *p, u32 dwords)
+static bool hws_parse_queue(struct vgpu_runlist *rl, const u32 *p, u32 dwords)
 {
 	u32 engine = (p[1] >> 26) & 7, extended = (p[1] >> 2) & 3, type = (p[1] >> 21) & 7;
 
@@ -483,7 +492,7 @@ static bool parse_queue(struct vgpu_runlist *rl, const u32 *p, u32 dwords)
  * amdkfd announces no more than the scheduler has VMIDs. Return: false if @announced is more than
  * the list has
  */
-static bool lists_enough(const struct vgpu_runlist *rl, u32 announced)
+static bool hws_lists_enough(const struct vgpu_runlist *rl, u32 announced)
 {
 	if (rl->processes >= announced)
 		return true;
@@ -496,7 +505,7 @@ static bool lists_enough(const struct vgpu_runlist *rl, u32 announced)
  * it writes them is found out. A chained RUN_LIST is the last packet: the list goes on there, or
  * begins anew.
  */
-static bool parse_runlist(struct vgpu_model *m, struct vgpu_runlist *rl, u64 ib, u32 dwords)
+static bool hws_parse_runlist(struct vgpu_model *m, struct vgpu_runlist *rl, u64 ib, u32 dwords)
 {
 	struct vgpu_stream s = { .as = VGPU_AS_KERNEL, .base = ib, .mask = ~0ULL, .end = dwords };
 	u32 p[PROCESS_DWORDS], n, chained = 0, most = rl->max_processes;
@@ -509,11 +518,11 @@ static bool parse_runlist(struct vgpu_model *m, struct vgpu_runlist *rl, u64 ib,
 			return false;
 		switch (PACKET_OPCODE(p[0])) {
 		case IT_MAP_PROCESS:
-			if (!parse_process(rl, p, n))
+			if (!hws_parse_process(rl, p, n))
 				return false;
 			break;
 		case IT_MAP_QUEUES:
-			if (!parse_queue(rl, p, n))
+			if (!hws_parse_queue(rl, p, n))
 				return false;
 			break;
 		case IT_RUN_LIST:
@@ -524,7 +533,7 @@ static bool parse_runlist(struct vgpu_model *m, struct vgpu_runlist *rl, u64 ib,
 			s.base = (p[1] & ~3u) | (u64)p[2] << 32;
 			if (s.base == ib) {
 				rl->chained = true;
-				return lists_enough(rl, most);
+				return hws_lists_enough(rl, most);
 			}
 			s.end = RUN_LIST_SIZE(p);
 			s.pos = 0;
@@ -534,7 +543,7 @@ static bool parse_runlist(struct vgpu_model *m, struct vgpu_runlist *rl, u64 ib,
 			return false;
 		}
 	}
-	return lists_enough(rl, most);
+	return hws_lists_enough(rl, most);
 }
 
 /**
@@ -551,10 +560,10 @@ bool vgpu_hws_runlist(struct vgpu_model *m, struct vgpu_queue *hiq, u64 ib, u32 
 {
 	struct vgpu_xcc *x = &m->xcc[hiq->xcc];
 	struct vgpu_runlist *rl = &x->runlist;
-	u64 ns = unmap_queues(m, hiq->xcc, true, false, 0, true, BY_RUNLIST);	/* the driver did that already */
+	u64 ns = hws_unmap_queues(m, hiq->xcc, true, false, 0, true, BY_RUNLIST);	/* the driver did that already */
 
 	m->stats.runlists++;
-	free_vmids(m, hiq->xcc);
+	hws_free_vmids(m, hiq->xcc);
 	rl->processes = 0;
 	rl->entries = 0;
 	rl->queues = 0;
@@ -566,14 +575,14 @@ bool vgpu_hws_runlist(struct vgpu_model *m, struct vgpu_queue *hiq, u64 ib, u32 
 	rl->again_ns = 0;
 	rl->max_processes = process_count;
 	rl->hiq_mqd = hiq->mqd;
-	if (!parse_runlist(m, rl, ib, dwords)) {
+	if (!hws_parse_runlist(m, rl, ib, dwords)) {
 		rl->entries = 0;
 		return false;
 	}
 	hiq->busy_until_ns = m->now_ns + ns + m->config.connect_ns;
 	if (rl->entries)
-		hiq->busy_until_ns = map_window(m, hiq->xcc, m->now_ns + ns);
-	drop_crumb(m, hiq, CRUMB_RUNLIST);
+		hiq->busy_until_ns = hws_map_window(m, hiq->xcc, m->now_ns + ns);
+	hws_drop_crumb(m, hiq, CRUMB_RUNLIST);
 	return true;
 }
 
@@ -598,7 +607,7 @@ bool vgpu_hws_map_process(struct vgpu_model *m, struct vgpu_queue *hiq, const u3
 		return false;
 	for (i = 0; i < rl->processes && rl->process[i].pasid != (u16)p[1]; i++)
 		;
-	if (i == rl->processes && !parse_process(rl, p, dwords))
+	if (i == rl->processes && !hws_parse_process(rl, p, dwords))
 		return false;
 	rl->added = i;
 	rl->added_bytes = 0;
@@ -625,16 +634,16 @@ bool vgpu_hws_map_queue(struct vgpu_model *m, struct vgpu_queue *hiq, const u32 
 	struct window w = { .start_ns = rl->added_ns };
 	struct vgpu_queue *q;
 
-	if (rl->chained || rl->added >= rl->processes || !parse_queue(rl, p, dwords))
+	if (rl->chained || rl->added >= rl->processes || !hws_parse_queue(rl, p, dwords))
 		return false;
 	rl->entry[rl->entries - 1].process = rl->added;
-	if (!map_entry(m, hiq->xcc, &rl->entry[rl->entries - 1], &w)) {
+	if (!hws_map_entry(m, hiq->xcc, &rl->entry[rl->entries - 1], &w)) {
 		vgpu_err("no room for a queue that is added to the runlist");
 		return false;
 	}
 	rl->mapped = rl->entries;
 	m->stats.maps_named++;
-	q = mapped_queue(m, hiq->xcc, &rl->entry[rl->entries - 1]);
+	q = hws_mapped_queue(m, hiq->xcc, &rl->entry[rl->entries - 1]);
 	if (!q || !q->connected_ns)
 		return true;
 	rl->added_bytes += w.restored;
@@ -646,34 +655,37 @@ bool vgpu_hws_map_queue(struct vgpu_model *m, struct vgpu_queue *hiq, const u32 
 	if (w.restored && q->head)
 		q->head_ready_ns = q->ready_ns;
 	if (q->kind == VGPU_QUEUE_AQL)
-		vgpu_aql_joined(m, q);
+		vgpu_ring_joined(m, q);
 	return true;
 }
 
 /* Moves the window of mapped entries of an XCC on */
-static void rotate(struct vgpu_model *m, u32 xcc)
+static void hws_rotate(struct vgpu_model *m, u32 xcc)
 {
 	struct vgpu_runlist *rl = &m->xcc[xcc].runlist;
-	u64 ns = unmap_queues(m, xcc, true, false, 0, true, BY_QUANTUM);
+	u64 ns = hws_unmap_queues(m, xcc, true, false, 0, true, BY_QUANTUM);
 
 	m->stats.rotations++;
-	free_vmids(m, xcc);
+	hws_free_vmids(m, xcc);
 	rl->pos = (rl->pos + (rl->mapped ? rl->mapped : 1)) % rl->entries;
-	map_window(m, xcc, m->now_ns + ns);
+	hws_map_window(m, xcc, m->now_ns + ns);
 }
 
 /* Firmware that does not know what was unmapped by its name goes through its list. */
-static void map_again(struct vgpu_model *m, u32 xcc)
+static void hws_map_again(struct vgpu_model *m, u32 xcc)
 {
 	struct vgpu_runlist *rl = &m->xcc[xcc].runlist;
 
 	rl->again_ns = 0;
 	if (rl->entries)
-		map_window(m, xcc, m->now_ns);
+		hws_map_window(m, xcc, m->now_ns);
 }
 
-/* The XCCs of a partition take turns together, when the last one's quantum is over. Return: when, U64_MAX: never */
-static u64 partition_quantum_end(const struct vgpu_model *m, u32 first, u32 xccs)
+/*
+ * The XCCs of a partition take turns together, when the last one's quantum is over. Return: when,
+ * U64_MAX: never
+ */
+static u64 hws_partition_quantum_end(const struct vgpu_model *m, u32 first, u32 xccs)
 {
 	u64 end = U64_MAX;
 	u32 xcc;
@@ -695,7 +707,7 @@ u64 vgpu_hws_next_event(struct vgpu_model *m)
 
 	for (xcc = 0; xcc < m->config.xccs; xcc += n) {
 		n = vgpu_xccs_in_partition(m, xcc);
-		end = partition_quantum_end(m, xcc, n);
+		end = hws_partition_quantum_end(m, xcc, n);
 		if (end < next)
 			next = end;
 	}
@@ -710,7 +722,7 @@ u64 vgpu_hws_next_event(struct vgpu_model *m)
  * on to the next window takes it longer than a turn, so turns would be over before any wave got
  * anywhere. Device time slips for turns as it does for waves.
  */
-static bool waves_are_late(const struct vgpu_model *m, u64 end)
+static bool hws_waves_are_late(const struct vgpu_model *m, u64 end)
 {
 	return !vgpu_list_empty(&m->groups) && container_of(m->groups.next, struct vgpu_group, link)->end_ns <= end;
 }
@@ -723,14 +735,14 @@ void vgpu_hws_quantum(struct vgpu_model *m)
 
 	for (xcc = 0; xcc < m->config.xccs; xcc++)
 		if (m->xcc[xcc].runlist.again_ns && m->now_ns >= m->xcc[xcc].runlist.again_ns)
-			map_again(m, xcc);
+			hws_map_again(m, xcc);
 	for (first = 0; first < m->config.xccs; first += n) {
 		n = vgpu_xccs_in_partition(m, first);
-		end = partition_quantum_end(m, first, n);
-		if (m->now_ns < end || waves_are_late(m, end))
+		end = hws_partition_quantum_end(m, first, n);
+		if (m->now_ns < end || hws_waves_are_late(m, end))
 			continue;
 		for (xcc = first; xcc < first + n && xcc < m->config.xccs; xcc++)
 			if (m->xcc[xcc].runlist.oversubscribed)
-				rotate(m, xcc);
+				hws_rotate(m, xcc);
 	}
 }

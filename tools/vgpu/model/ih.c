@@ -63,7 +63,10 @@ lost:
 	return false;
 }
 
-/* The process that an interrupt of a VMID is for: IH_VMID_n_LUT, written by the driver or by the scheduler */
+/*
+ * The process that an interrupt of a VMID is for: IH_VMID_n_LUT, written by the driver or by the
+ * scheduler
+ */
 u32 vgpu_ih_pasid(struct vgpu_model *m, u32 hub, u32 vmid)
 {
 	return READ_ONCE(*vgpu_hub_lut(m, hub, vmid)) & 0xffff;

@@ -154,7 +154,10 @@ static bool has_literal(u32 word)
 	return (word & 0x1ff) == SRC_LITERAL || (word & 0x1ff) == SRC_SDWA || (word & 0x1ff) == SRC_DPP;
 }
 
-/** vgpu_isa_unknown() - a wave halts at an instruction that is in no table; the log names its encoding */
+/**
+ * vgpu_isa_unknown() - a wave halts at an instruction that is in no table; the log names its
+ * encoding
+ */
 void vgpu_isa_unknown(struct vgpu_isa *x, struct vgpu_wave *w)
 {
 	u32 n;
@@ -357,7 +360,10 @@ u32 vgpu_isa_run(struct vgpu_isa *x, struct vgpu_wave *w, u32 count)
 	return done;
 }
 
-/** vgpu_isa_barrier() - let the waves of a workgroup go on if all that have not ended are at a barrier */
+/**
+ * vgpu_isa_barrier() - let the waves of a workgroup go on if all that have not ended are at a
+ * barrier
+ */
 void vgpu_isa_barrier(struct vgpu_wave *waves, u32 count)
 {
 	u32 i;

@@ -38,7 +38,10 @@
 #define VGPU_S_M0		124u
 #define VGPU_S_EXEC		126u
 
-/* STATUS: what a wave is doing; EXECZ, VCCZ and VALID follow from other state and are in no struct vgpu_wave */
+/*
+ * STATUS: what a wave is doing; EXECZ, VCCZ and VALID follow from other state and are in no struct
+ * vgpu_wave
+ */
 #define VGPU_STATUS_SCC		1u
 #define VGPU_STATUS_PRIV	0x20u		/* it is in a trap handler */
 #define VGPU_STATUS_EXECZ	0x200u

@@ -482,7 +482,10 @@ FLOATS(div_fixup_f32, 3, ((b ^ c) & 0x80000000) | (a & 0x7fffffff),
        (EXPONENT(b) < 1) | (EXPONENT(b) > 254) | (EXPONENT(c) < 1) | (EXPONENT(c) > 254) | (EXPONENT(c) - EXPONENT(b) < -140) |
        (MAGNITUDE(a) > INF))
 
-/* ---- 16 bits: computed in 32, which are more than twice as many and two, so that rounding twice is rounding once ---- */
+/*
+ * ---- 16 bits: computed in 32, which are more than twice as many and two, so that rounding twice
+ * is rounding once ----
+ */
 
 /* Eight numbers in the lower halves of words */
 INLINE vf from_half(vu v)
@@ -813,7 +816,10 @@ u64 vgpu_lanes_in_page(u32 *offset, const u32 *addr, bool wide, u32 base, u32 by
 		vu a = load(addr, k), at = a + base, in_page = at & (VGPU_LANES_PAGE - 1), differs;
 
 		*(vu_at *)(offset + PART * k) = in_page;
-		/* Neither of them has an overflow that the others have not: they are in the same half of 4 GiB. */
+		/*
+		 * Neither of them has an overflow that the others have not: they are in the same
+		 * half of 4 GiB.
+		 */
 		differs = ((at ^ (one + base)) & -VGPU_LANES_PAGE) | ((a ^ one) & 0x80000000) | (vu)(in_page > all(VGPU_LANES_PAGE - bytes));
 		if (wide)
 			differs |= load(addr + VGPU_LANES, k) ^ high;

@@ -104,7 +104,10 @@ u64 vgpu_lanes_in_page(u32 *offset, const u32 *addr, bool wide, u32 base, u32 by
 /* Are they all in LDS? */
 bool vgpu_lanes_in_lds(u32 *offset, const u32 *addr, u32 base, u32 bytes, u32 lds_bytes, u64 exec);
 
-/* Dwords, or less, that are @offset bytes behind @p; stores are those of all lanes, 2 or 4 dwords each, one lane after the other */
+/*
+ * Dwords, or less, that are @offset bytes behind @p; stores are those of all lanes, 2 or 4 dwords
+ * each, one lane after the other
+ */
 void vgpu_lanes_load(u32 *v, const void *p, const u32 *offset, u32 dwords, u64 exec);
 void vgpu_lanes_load_part(u32 *v, const void *p, const u32 *offset, u32 bits, bool sext, u64 exec);
 void vgpu_lanes_store(const u32 *v, void *p, const u32 *offset, u32 dwords);
@@ -117,7 +120,10 @@ enum vgpu_lanes_type {
 	VGPU_LANES_I8,
 };
 
-/* Part @part of a register's elements. @flush: denormals have to be zero. Return: false: do it one by one. */
+/*
+ * Part @part of a register's elements. @flush: denormals have to be zero. Return: false: do it one
+ * by one.
+ */
 bool vgpu_lanes_elements(u32 *d, const u32 *v, enum vgpu_lanes_type type, u32 part, bool flush);
 
 /*

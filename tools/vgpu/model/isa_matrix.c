@@ -257,7 +257,10 @@ void vgpu_isa_mfma(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_in
 	struct matrix a VGPU_UNSET, b VGPU_UNSET;
 	u64 constant = 0;
 
-	/* CBSZ and ABID give one block's A to others, BLGP permutes B's lanes, or negates what has 64 bits. */
+	/*
+	 * CBSZ and ABID give one block's A to others, BLGP permutes B's lanes, or negates what has
+	 * 64 bits.
+	 */
 	if (word >> 8 & 0x7f || next >> 29) {
 		vgpu_isa_raise(x, w, VGPU_WAVE_ILLEGAL_INSTRUCTION, "unknown MFMA modifier (CBSZ, ABID, BLGP)");
 		return;

@@ -247,7 +247,10 @@ static void put_lane(const struct access *a, u32 *v, u32 lane, const u32 *buf)
 		v[n * VGPU_LANES + lane] = buf[n];
 }
 
-/* The same with memory that lies in one page, or in LDS. What is aligned is one access for each dword or quadword: others may look at it. */
+/*
+ * The same with memory that lies in one page, or in LDS. What is aligned is one access for each
+ * dword or quadword: others may look at it.
+ */
 static void move_lane(const struct access *a, void *p, u32 *v, u32 lane)
 {
 	u32 n, buf[1] = { 0 };
@@ -286,7 +289,10 @@ static void move_lane(const struct access *a, void *p, u32 *v, u32 lane)
 			*v = READ_ONCE(*(u32 *)p);
 }
 
-/* A dword of each lane, beside each other from @va on, which is aligned. It ends where there is no memory, and the wave has halted. */
+/*
+ * A dword of each lane, beside each other from @va on, which is aligned. It ends where there is no
+ * memory, and the wave has halted.
+ */
 static void move_beside(struct vgpu_isa *x, struct vgpu_wave *w, u64 va, u32 *v, bool store)
 {
 	u32 lane, n, k, *p;
@@ -349,7 +355,10 @@ static void set_lane64(u32 *v, u32 lane, u64 value, bool wide)
 
 #ifdef VGPU_HAS_LANES
 
-/* What is @offset behind @p in the lanes of @exec, the same for all of them, is there. Return: false: nothing was done, do it lane by lane */
+/*
+ * What is @offset behind @p in the lanes of @exec, the same for all of them, is there. Return:
+ * false: nothing was done, do it lane by lane
+ */
 static bool move_lanes(const struct access *a, u8 *p, const u32 *offset, u32 *v, u64 exec)
 {
 	u32 lane;
@@ -376,7 +385,10 @@ static bool move_lanes(const struct access *a, u8 *p, const u32 *offset, u32 *v,
 	return true;
 }
 
-/* The same in memory, page by page if there are few. Return: false: nothing was done; true also after a fault */
+/*
+ * The same in memory, page by page if there are few. Return: false: nothing was done; true also
+ * after a fault
+ */
 static bool access_pages(struct vgpu_isa *x, struct vgpu_wave *w, const struct access *a, u64 base, const u32 *addr, bool pair, u32 *v)
 {
 	struct {
@@ -412,7 +424,10 @@ static bool access_pages(struct vgpu_isa *x, struct vgpu_wave *w, const struct a
 
 #endif
 
-/* Loads and stores of memory at @base and each lane's address. They end where there is none, and the wave has halted. */
+/*
+ * Loads and stores of memory at @base and each lane's address. They end where there is none, and
+ * the wave has halted.
+ */
 static void access_memory(struct vgpu_isa *x, struct vgpu_wave *w, const struct access *a, u64 base, const u32 *addr, bool pair, u32 *v)
 {
 	u64 exec = vgpu_wave_exec(w), va = base + lane64(addr, 0, pair), at = 1;
@@ -852,7 +867,9 @@ static void access_lds(struct vgpu_isa *x, struct vgpu_wave *w, const struct ds 
 	for (n = 0; n < ds->accesses; n++)
 		v[n] = a->store ? data[n] : dst + n * (a->bytes + 3u) / 4 * VGPU_LANES;
 #ifdef VGPU_HAS_LANES
-	/* Stores at two places, lane after lane, are not one place after the other where they meet. */
+	/*
+	 * Stores at two places, lane after lane, are not one place after the other where they meet.
+	 */
 	if (a->bytes == 4 && !((from | at[0] | at[1]) & 3) && beside(x, w, addr, false) && x->lds_bytes >= 4 * VGPU_LANES &&
 	    (u64)from + (at[0] > at[1] ? at[0] : at[1]) <= x->lds_bytes - 4 * VGPU_LANES &&
 	    !(a->store && ds->accesses == 2 && at[0] - at[1] + 4 * VGPU_LANES < 8 * VGPU_LANES)) {

@@ -95,7 +95,9 @@ void vgpu_isa_exception(struct vgpu_isa *x, struct vgpu_wave *w)
 	w->status &= ~(VGPU_STATUS_PRIV | VGPU_STATUS_HALT);
 }
 
-/** vgpu_isa_return() - a trap handler returns to @pc; the wave halts there if that is what it wants */
+/**
+ * vgpu_isa_return() - a trap handler returns to @pc; the wave halts there if that is what it wants
+ */
 void vgpu_isa_return(struct vgpu_isa *x, struct vgpu_wave *w, u64 pc)
 {
 	if (!(w->status & VGPU_STATUS_PRIV)) {

@@ -514,7 +514,10 @@ FN(dot4c_i32_i8, dot(V_DOT4_I32_I8, l->f, A, B, l->d))
 FN(dot8c_i32_i4, dot(V_DOT8_I32_I4, l->f, A, B, l->d))
 FN(pk_fmac_f16, vgpu_float_fma(F16, A & 0xffff, B & 0xffff, l->d & 0xffff) | vgpu_float_fma(F16, A >> 16, B >> 16, l->d >> 16) << 16)
 
-/* Division: scale operands so that nothing under- or overflows on the way, scale back, mend special cases */
+/*
+ * Division: scale operands so that nothing under- or overflows on the way, scale back, mend special
+ * cases
+ */
 
 struct division {
 	int apart, small, scale, tiny;	/* exponents at which it scales, by how much, and at which the quotient vanishes */
@@ -863,7 +866,10 @@ static const struct vop vops[VOPS] = {
 	ROW(0x2a1, "v_mul_legacy_f32", mul_legacy_f32, "fff", 0),
 };
 
-/* Bits of MODE that arithmetic depends on, and what most kernels have there: round to nearest, denormals are numbers */
+/*
+ * Bits of MODE that arithmetic depends on, and what most kernels have there: round to nearest,
+ * denormals are numbers
+ */
 #define MODE_FLOAT		0xffu
 #define MODE_NEAREST_DENORMALS	0xf0u
 
@@ -931,7 +937,10 @@ struct source {
 	bool neg;
 };
 
-/** vgpu_isa_vgprs() - lanes of vector registers; NULL, and the wave has halted, if it does not have them */
+/**
+ * vgpu_isa_vgprs() - lanes of vector registers; NULL, and the wave has halted, if it does not have
+ * them
+ */
 u32 *vgpu_isa_vgprs(struct vgpu_isa *x, struct vgpu_wave *w, u32 first, u32 count)
 {
 	if (first < w->vgprs && count <= w->vgprs - first)

@@ -31,7 +31,7 @@
 #define MESSAGE_INSTRUCTION	(1u << 26)
 #define MESSAGE_EXCEPTION(e)	(1u << ((e) - 1 + 10))	/* as trap handlers do it, above the index of the doorbell */
 
-static void *wave_ptr(void *ctx, u64 va, u32 len, u32 access)
+static void *waves_ptr(void *ctx, u64 va, u32 len, u32 access)
 {
 	const struct vgpu_group *g = ctx;
 	struct vgpu_model *m = g->wg->m;
@@ -76,7 +76,7 @@ struct vgpu_workgroup *vgpu_workgroup_alloc(struct vgpu_model *m, const struct v
 	return wg;
 }
 
-static void free_slots(struct vgpu_queue *q, const struct vgpu_workgroup *wg)
+static void waves_free_slots(struct vgpu_queue *q, const struct vgpu_workgroup *wg)
 {
 	u32 i, slot;
 
@@ -87,8 +87,12 @@ static void free_slots(struct vgpu_queue *q, const struct vgpu_workgroup *wg)
 	}
 }
 
-/* Scratch memory belongs to a wave from its start to its end, wherever it runs. Return: false if all of it is in use. */
-static bool take_slot(const struct vgpu_model *m, struct vgpu_queue *q, const struct vgpu_dispatch *d, struct vgpu_wave *w)
+/*
+ * Scratch memory belongs to a wave from its start to its end, wherever it runs. Return: false if
+ * all of it is in use.
+ */
+static bool waves_take_slot(const struct vgpu_model *m, struct vgpu_queue *q,
+			    const struct vgpu_dispatch *d, struct vgpu_wave *w)
 {
 	u32 slots = d->scratch_waves / d->xccs, first = slots * d->xcc, slot;
 
@@ -123,7 +127,7 @@ struct vgpu_workgroup *vgpu_workgroup_start(struct vgpu_model *m, struct vgpu_di
 	for (i = 0; i < waves; i++) {
 		struct vgpu_wave *w = &wg->wave[i];
 
-		if (d->scratch_waves && !take_slot(m, d->q, d, w)) {
+		if (d->scratch_waves && !waves_take_slot(m, d->q, d, w)) {
 			vgpu_workgroup_free(d->q, wg);
 			return NULL;
 		}
@@ -133,21 +137,24 @@ struct vgpu_workgroup *vgpu_workgroup_start(struct vgpu_model *m, struct vgpu_di
 	return wg;
 }
 
-/** vgpu_workgroup_free() - a workgroup has ended, or its state is elsewhere; nothing of it can be used any more */
+/**
+ * vgpu_workgroup_free() - a workgroup has ended, or its state is elsewhere; nothing of it can be
+ * used any more
+ */
 void vgpu_workgroup_free(struct vgpu_queue *q, struct vgpu_workgroup *wg)
 {
-	free_slots(q, wg);
+	waves_free_slots(q, wg);
 	memset(wg, POISON, wg->bytes);
 	vgpu_free(wg);
 }
 
-static u32 resident(struct vgpu_model *m, const struct vgpu_group *g, u32 wave)
+static u32 waves_resident(struct vgpu_model *m, const struct vgpu_group *g, u32 wave)
 {
 	return m->config.waves_per_simd - m->xcc[g->d->q->xcc].simd[g->simd[wave]].waves;
 }
 
 /* From a trap handler */
-static void send_message(void *ctx, const struct vgpu_wave *w, u32 data)
+static void waves_send_message(void *ctx, const struct vgpu_wave *w, u32 data)
 {
 	const struct vgpu_group *g = ctx;
 	const struct vgpu_queue *q = g->d->q;
@@ -162,7 +169,8 @@ static void send_message(void *ctx, const struct vgpu_wave *w, u32 data)
 	vgpu_ih_push(m, iv);
 }
 
-static void log_exception(struct vgpu_model *m, const struct vgpu_group *g, const struct vgpu_wave *w, const struct vgpu_isa *x)
+static void waves_log_exception(struct vgpu_model *m, const struct vgpu_group *g,
+				const struct vgpu_wave *w, const struct vgpu_isa *x)
 {
 	m->stats.wave_exceptions++;
 	vgpu_err("wave at pc %#llx of pasid %u: %s: %#010x %#010x", (unsigned long long)w->pc, g->d->q->pasid, x->why, x->words[0],
@@ -173,7 +181,8 @@ static void log_exception(struct vgpu_model *m, const struct vgpu_group *g, cons
  * The first level is the driver's, which does the same for each process: its memory says where the
  * second level is. Without the place for saved waves the driver has no first level.
  */
-static bool trap_handler(void *ctx, const struct vgpu_isa *x, const struct vgpu_wave *w, struct vgpu_handler *h)
+static bool waves_trap_handler(void *ctx, const struct vgpu_isa *x, const struct vgpu_wave *w,
+			       struct vgpu_handler *h)
 {
 	const struct vgpu_group *g = ctx;
 	const struct vgpu_queue *q = g->d->q;
@@ -185,7 +194,7 @@ static bool trap_handler(void *ctx, const struct vgpu_isa *x, const struct vgpu_
 	    !vgpu_vm_read(m, as, memory, words, sizeof(words)) || !words[0])
 		return false;
 	if (w->exception)
-		log_exception(m, g, w, x);
+		waves_log_exception(m, g, w, x);
 	h->code = words[0];
 	h->memory = words[1];
 	h->debugged = words[2] & 1;
@@ -197,19 +206,24 @@ static bool trap_handler(void *ctx, const struct vgpu_isa *x, const struct vgpu_
  * has seen is told as the runtime's would: memory has been reported as a GPUVM fault; the rest stops
  * the queue.
  */
-static void report(struct vgpu_model *m, struct vgpu_group *g, const struct vgpu_wave *w, const struct vgpu_isa *x)
+static void waves_report(struct vgpu_model *m, struct vgpu_group *g, const struct vgpu_wave *w,
+			 const struct vgpu_isa *x)
 {
 	if (!w->exception)
 		return;
-	log_exception(m, g, w, x);
+	waves_log_exception(m, g, w, x);
 	if (w->exception == VGPU_WAVE_MEMORY_VIOLATION)
 		return;
-	send_message(g, w, x->doorbell | MESSAGE_EXCEPTION(w->exception));
+	waves_send_message(g, w, x->doorbell | MESSAGE_EXCEPTION(w->exception));
 	vgpu_queue_error(m, g->d->q, (enum vgpu_exception)w->exception, x->why, x->words[0] | (u64)x->words[1] << 32);
 }
 
-/* A slice of @count instructions of each wave. Return: the wave that halted, or NULL; the next slice is due at g->end_ns then. */
-static struct vgpu_wave *slice(struct vgpu_model *m, struct vgpu_group *g, struct vgpu_isa *x, u32 count, u32 *ended)
+/*
+ * A slice of @count instructions of each wave. Return: the wave that halted, or NULL; the next
+ * slice is due at g->end_ns then.
+ */
+static struct vgpu_wave *waves_slice(struct vgpu_model *m, struct vgpu_group *g,
+				     struct vgpu_isa *x, u32 count, u32 *ended)
 {
 	u64 cost = 0, wake = U64_MAX, ns;
 	struct vgpu_workgroup *wg = g->wg;
@@ -229,7 +243,7 @@ static struct vgpu_wave *slice(struct vgpu_model *m, struct vgpu_group *g, struc
 		if (w->state == VGPU_WAVE_HALTED)
 			return w;
 		*ended += w->state == VGPU_WAVE_ENDED;
-		ns = x->cycles * resident(m, g, i) * 1000 / m->config.sclk_mhz;
+		ns = x->cycles * waves_resident(m, g, i) * 1000 / m->config.sclk_mhz;
 		cost = ns > cost ? ns : cost;
 	}
 	vgpu_isa_barrier(wg->wave, wg->waves);
@@ -243,7 +257,7 @@ static struct vgpu_wave *slice(struct vgpu_model *m, struct vgpu_group *g, struc
 }
 
 /* Watch points of a queue's process */
-static void find_watches(struct vgpu_model *m, const struct vgpu_queue *q, struct vgpu_isa *x)
+static void waves_find_watches(struct vgpu_model *m, const struct vgpu_queue *q, struct vgpu_isa *x)
 {
 	const struct vgpu_vmid *v = &m->xcc[q->xcc].vmid[q->vmid];
 	u32 reg = vgpu_xcc_regs(&m->config, q->xcc) + VGPU_TCP_WATCH0_ADDR_HI, n;
@@ -259,7 +273,7 @@ static void find_watches(struct vgpu_model *m, const struct vgpu_queue *q, struc
 }
 
 /* Is another slice of it due, and is there time for that? */
-static bool follows(struct vgpu_model *m, const struct vgpu_group *g)
+static bool waves_follows(struct vgpu_model *m, const struct vgpu_group *g)
 {
 	u64 now = vgpu_now_ns(m);
 
@@ -278,29 +292,29 @@ enum vgpu_workgroup_state vgpu_workgroup_run(struct vgpu_model *m, struct vgpu_g
 	u32 as = vgpu_queue_as(g->d->q), n = 0, ended, generation = vgpu_tlb_generation(m, VGPU_AS_HUB(as), VGPU_AS_VMID(as)), now;
 	struct vgpu_workgroup *wg = g->wg;
 	struct vgpu_isa x = {
-		.ctx = g, .gfx942 = m->config.asic->gfx942, .ptr = wave_ptr, .retry = vgpu_queue_retries(m, g->d->q),
+		.ctx = g, .gfx942 = m->config.asic->gfx942, .ptr = waves_ptr, .retry = vgpu_queue_retries(m, g->d->q),
 		.lds = wg->lds, .lds_bytes = g->d->lds_bytes,
 		.shared_base = SHARED_BASE, .private_base = PRIVATE_BASE, .unkept = m->nothing,
 		.gws = g->d->q->gws ? m->xcc[g->d->q->xcc].gws : NULL, .simd = vgpu_simd_begin(),
-		.handler = trap_handler, .message = send_message, .doorbell = vgpu_queue_doorbell_index(g->d->q),
+		.handler = waves_trap_handler, .message = waves_send_message, .doorbell = vgpu_queue_doorbell_index(g->d->q),
 	};
 	struct vgpu_wave *halted;
 
 	if (m->xcc[g->d->q->xcc].vmid[g->d->q->vmid].watched)
-		find_watches(m, g->d->q, &x);
+		waves_find_watches(m, g->d->q, &x);
 	do {
-		halted = slice(m, g, &x, n ? LATE_SLICE : SLICE, &ended);
+		halted = waves_slice(m, g, &x, n ? LATE_SLICE : SLICE, &ended);
 		now = vgpu_tlb_generation(m, VGPU_AS_HUB(as), VGPU_AS_VMID(as));
 		if (now != generation)
 			memset(x.page, 0, sizeof(x.page));
 		generation = now;
-	} while (!halted && ended < wg->waves && n++ < LATE_SLICES && follows(m, g));
+	} while (!halted && ended < wg->waves && n++ < LATE_SLICES && waves_follows(m, g));
 	if (x.simd)
 		vgpu_simd_end();
 	if (n > 1)
 		g->end_ns = (g->end_ns + LATE_NS - 1) & ~(u64)(LATE_NS - 1);
 	if (halted) {
-		report(m, g, halted, &x);
+		waves_report(m, g, halted, &x);
 		return VGPU_WORKGROUP_HALTED;
 	}
 	return ended == wg->waves ? VGPU_WORKGROUP_ENDED : VGPU_WORKGROUP_RUNS;

@@ -8,6 +8,7 @@
  * launched, stay at the head until that is over.
  */
 #include "model.h"
+#include "aql.h"
 
 #define PM4_TYPE(h)		((h) >> 30)
 #define PM4_OPCODE(h)		(((h) >> 8) & 0xff)
@@ -17,7 +18,6 @@
 #define PM4_IB_DWORDS		4
 #define PM4_INDIRECT_DWORDS	4			/* of DISPATCH_INDIRECT, as a compute engine reads it */
 #define PM4_IB_CHAIN		(1u << 20)		/* goes on in the other buffer and does not come back */
-#define RPTR_BLOCK		64u			/* dwords: what amdkfd's RPTR_BLOCK_SIZE of 5 stands for */
 #define CHAIN_NS		1000			/* fetching it; so even a chain that has no end lets time pass */
 #define EVENT_CS_PARTIAL_FLUSH	7
 
@@ -62,30 +62,12 @@ enum {
 #define REG_CPC_INT_STATUS	(VGPU_BASE_GC0 + 0x10b5u)
 #define CPC_INT_GENERIC		0x20000000u
 #define SRC_CP_IB2_INTERRUPT	178
-#define SRC_CP_EOP		181
-
-/* What a process may set of them: groups of neighbours, from the first to the last. All of it is saved with its queue. */
-static const struct {
-	u8 first, last;
-} own_regs[] = {
-	{ 0, VGPU_COMPUTE_PGM_RSRC2 },
-	{ VGPU_COMPUTE_TMPRING_SIZE, VGPU_COMPUTE_TMPRING_SIZE },
-	{ VGPU_COMPUTE_PGM_RSRC3, VGPU_COMPUTE_PGM_RSRC3 },
-	{ VGPU_COMPUTE_USER_DATA_0, VGPU_COMPUTE_REGS - 1 },
-};
 
 /* The initiator of a dispatch */
 #define COMPUTE_SHADER_EN	(1u << 0)
 #define PARTIAL_TG_EN		(1u << 1)		/* the last workgroup of a dimension has a size of its own */
 #define FORCE_START_AT_000	(1u << 2)		/* whatever COMPUTE_START_X and its neighbours say */
 #define USE_THREAD_DIMENSIONS	(1u << 5)		/* the grid counts work-items, not workgroups */
-
-/*
- * Dwords of the MQD. The indirect buffers are in a part that the driver leaves to the firmware: it
- * rewrites CP_HQD_IB_CONTROL with every update.
- */
-#define MQD_COMPUTE		1
-#define MQD_IB_DEPTH		48
 
 enum packet_result {
 	PACKET_DONE,
@@ -94,168 +76,68 @@ enum packet_result {
 	PACKET_BAD,
 };
 
-/**
- * vgpu_stream_read() - copy dwords out of a stream
- * @m: the device
- * @s: the stream; its position does not change
- * @offset: from the position, in dwords
- * @buf: where to
- * @dwords: how many
- *
- * Return: false after a GPUVM fault.
- */
-bool vgpu_stream_read(struct vgpu_model *m, const struct vgpu_stream *s, u64 offset, u32 *buf, u32 dwords)
-{
-	u64 pos = s->pos + offset;
-
-	while (dwords) {
-		u64 at = pos & s->mask;
-		u64 n = s->mask - at < dwords ? s->mask - at + 1 : dwords;
-
-		if (n > dwords)
-			n = dwords;
-		if (!vgpu_vm_read(m, s->as, s->base + at * 4, buf, n * 4))
-			return false;
-		pos += n;
-		buf += n;
-		dwords -= (u32)n;
-	}
-	return true;
-}
-
-/* Opcodes of the atomic units; those of 64 bits are 0x20 above, those that return nothing 0x40 */
-enum {
-	ATOMIC_SWAP	= 0x07,
-	ATOMIC_CMPSWAP	= 0x08,
-	ATOMIC_ADD	= 0x0f,
-	ATOMIC_SUB	= 0x10,
-	ATOMIC_AND	= 0x15,
-	ATOMIC_OR	= 0x16,
-	ATOMIC_XOR	= 0x17,
-};
-
-static bool atomic_result(u32 op, u64 old, u64 operand, u64 compare, u64 *result)
-{
-	switch (op & 0x1f) {
-	case ATOMIC_SWAP:
-		*result = operand;
-		return true;
-	case ATOMIC_CMPSWAP:
-		*result = old == compare ? operand : old;
-		return true;
-	case ATOMIC_ADD:
-		*result = old + operand;
-		return true;
-	case ATOMIC_SUB:
-		*result = old - operand;
-		return true;
-	case ATOMIC_AND:
-		*result = old & operand;
-		return true;
-	case ATOMIC_OR:
-		*result = old | operand;
-		return true;
-	case ATOMIC_XOR:
-		*result = old ^ operand;
-		return true;
-	default:
-		return false;
-	}
-}
-
-/**
- * vgpu_atomic() - the atomic operation of a packet
- * @m: the device
- * @as: address space
- * @op: opcode of the atomic units
- * @va: where
- * @operand: second operand
- * @compare: what a compare-and-swap expects
- * @matched: out: it found that
- *
- * Return: false if the operation is unknown, and after a GPUVM fault.
- */
-bool vgpu_atomic(struct vgpu_model *m, u32 as, u32 op, u64 va, u64 operand, u64 compare, bool *matched)
-{
-	u32 bytes = op & 0x20 ? 8 : 4;
-	u64 old, new;
-	void *ptr;
-
-	if (!atomic_result(op, 0, 0, 0, &new))
-		return false;
-	ptr = vgpu_vm_ptr(m, as, va & ~(u64)(bytes - 1), bytes, true);
-	if (!ptr)
-		return false;
-	if (bytes == 4)
-		compare = (u32)compare;
-	do {
-		old = bytes == 8 ? READ_ONCE(*(u64 *)ptr) : READ_ONCE(*(u32 *)ptr);
-		*matched = old == compare;
-		atomic_result(op, old, operand, compare, &new);
-	} while (bytes == 8 ? cmpxchg((u64 *)ptr, old, new) != old : cmpxchg((u32 *)ptr, (u32)old, (u32)new) != (u32)old);
-	return true;
-}
-
 /* Packets name the registers of the XCC that reads them as those of the first one */
-static u32 reg_index(const struct vgpu_model *m, const struct vgpu_queue *q, u32 index)
+static u32 pm4_reg_index(const struct vgpu_model *m, const struct vgpu_queue *q, u32 index)
 {
 	bool own = (index >= XCC_REGS_0 && index < XCC_REGS_0_END) || (index >= XCC_REGS_1 && index < XCC_REGS_1_END);
 
 	return own ? index + vgpu_xcc_regs(&m->config, q->xcc) : index;
 }
 
-static u32 read_reg(struct vgpu_model *m, const struct vgpu_queue *q, u32 index)
+static u32 pm4_read_reg(struct vgpu_model *m, const struct vgpu_queue *q, u32 index)
 {
-	return vgpu_model_reg_read(m, reg_index(m, q, index));
+	return vgpu_model_reg_read(m, pm4_reg_index(m, q, index));
 }
 
-/* Registers belong to the kernel: packets of a process have no effect on them, beside those that describe its own dispatches. */
-static void write_reg(struct vgpu_model *m, struct vgpu_queue *q, u32 as, u32 index, u32 value)
+/*
+ * Registers belong to the kernel: packets of a process have no effect on them, beside those that
+ * describe its own dispatches.
+ */
+static void pm4_write_reg(struct vgpu_model *m, struct vgpu_queue *q, u32 as, u32 index, u32 value)
 {
-	u32 i;
-
 	if (VGPU_AS_VMID(as)) {
 		index -= COMPUTE_REG_START;
-		for (i = 0; i < ARRAY_SIZE(own_regs); i++)
-			if (index >= own_regs[i].first && index <= own_regs[i].last)
-				q->compute[index] = value;
+		if (vgpu_mqd_has(index))
+			q->compute[index] = value;
 		return;
 	}
-	vgpu_model_reg_write(m, reg_index(m, q, index), value);
+	vgpu_model_reg_write(m, pm4_reg_index(m, q, index), value);
 	if (index == REG_CPC_INT_STATUS && (value & CPC_INT_GENERIC))
 		vgpu_queue_eop(m, q, SRC_CP_IB2_INTERRUPT, 0);
 }
 
-static u64 addr64(const u32 *p)
+static u64 pm4_addr64(const u32 *p)
 {
 	return p[0] | (u64)p[1] << 32;
 }
 
-static enum packet_result set_regs(struct vgpu_model *m, struct vgpu_queue *q, const struct vgpu_stream *s, const u32 *p,
-				   u32 dwords, u32 start)
+static enum packet_result pm4_set_regs(struct vgpu_model *m, struct vgpu_queue *q,
+				       const struct vgpu_stream *s, const u32 *p,
+				       u32 dwords, u32 start)
 {
 	u32 i, value, index = start + (p[1] & 0xffff);
 
 	for (i = 2; i < dwords; i++) {
 		if (!vgpu_stream_read(m, s, i, &value, 1))
 			return PACKET_BAD;
-		write_reg(m, q, s->as, index + i - 2, value);
+		pm4_write_reg(m, q, s->as, index + i - 2, value);
 	}
 	return PACKET_DONE;
 }
 
-static enum packet_result write_data(struct vgpu_model *m, struct vgpu_queue *q, const struct vgpu_stream *s, const u32 *p,
-				     u32 dwords)
+static enum packet_result pm4_write_data(struct vgpu_model *m, struct vgpu_queue *q,
+					 const struct vgpu_stream *s, const u32 *p,
+					 u32 dwords)
 {
 	u32 dst = (p[1] >> 8) & 0xf, i, value;
 	bool fixed = p[1] & (1u << 16);
-	u64 addr = addr64(p + 2);
+	u64 addr = pm4_addr64(p + 2);
 
 	for (i = 4; i < dwords; i++) {
 		if (!vgpu_stream_read(m, s, i, &value, 1))
 			return PACKET_BAD;
 		if (!dst)
-			write_reg(m, q, s->as, (u32)addr, value);
+			pm4_write_reg(m, q, s->as, (u32)addr, value);
 		else if (!vgpu_vm_write32(m, s->as, addr, value))
 			return PACKET_BAD;
 		if (!fixed)
@@ -264,31 +146,33 @@ static enum packet_result write_data(struct vgpu_model *m, struct vgpu_queue *q,
 	return PACKET_DONE;
 }
 
-static enum packet_result atomic_mem(struct vgpu_model *m, u32 as, const u32 *p)
+static enum packet_result pm4_atomic_mem(struct vgpu_model *m, u32 as, const u32 *p)
 {
 	bool loop = ((p[1] >> 8) & 0xf) == 1, swapped;
 
-	if (!vgpu_atomic(m, as, p[1] & 0x7f, addr64(p + 2), addr64(p + 4), addr64(p + 6), &swapped))
+	if (!vgpu_atomic(m, as, p[1] & 0x7f, pm4_addr64(p + 2), pm4_addr64(p + 4),
+			 pm4_addr64(p + 6), &swapped))
 		return PACKET_BAD;
 	return loop && !swapped ? PACKET_WAIT : PACKET_DONE;
 }
 
-static enum packet_result copy_data(struct vgpu_model *m, struct vgpu_queue *q, u32 as, const u32 *p)
+static enum packet_result pm4_copy_data(struct vgpu_model *m, struct vgpu_queue *q, u32 as,
+					const u32 *p)
 {
 	u32 src = p[1] & 0xf, dst = (p[1] >> 8) & 0xf, bytes = p[1] & (1u << 16) ? 8 : 4;
 	u64 value = 0;
 
 	switch (src) {
 	case 0:
-		value = read_reg(m, q, p[2]);
+		value = pm4_read_reg(m, q, p[2]);
 		break;
 	case 1:
 	case 2:
-		if (!vgpu_vm_read(m, as, addr64(p + 2), &value, bytes))
+		if (!vgpu_vm_read(m, as, pm4_addr64(p + 2), &value, bytes))
 			return PACKET_BAD;
 		break;
 	case 5:
-		value = addr64(p + 2);
+		value = pm4_addr64(p + 2);
 		break;
 	case 9:
 		value = m->now_ns / 10;		/* 100 MHz */
@@ -297,35 +181,37 @@ static enum packet_result copy_data(struct vgpu_model *m, struct vgpu_queue *q, 
 		return PACKET_BAD;
 	}
 	if (!dst)
-		write_reg(m, q, as, p[4], (u32)value);
-	else if (!vgpu_vm_write(m, as, addr64(p + 4), &value, bytes))
+		pm4_write_reg(m, q, as, p[4], (u32)value);
+	else if (!vgpu_vm_write(m, as, pm4_addr64(p + 4), &value, bytes))
 		return PACKET_BAD;
 	return PACKET_DONE;
 }
 
-static enum packet_result wait_reg_mem(struct vgpu_model *m, struct vgpu_queue *q, u32 as, const u32 *p)
+static enum packet_result pm4_wait_reg_mem(struct vgpu_model *m, struct vgpu_queue *q, u32 as,
+					   const u32 *p)
 {
 	u32 function = p[1] & 7, operation = (p[1] >> 6) & 3, reference = p[4], mask = p[5], value;
 	bool memory = p[1] & (1u << 4);
 
 	if (operation == 1) {			/* write the first register, wait for the second */
-		write_reg(m, q, as, p[2], reference);
-		value = read_reg(m, q, p[3]);
+		pm4_write_reg(m, q, as, p[2], reference);
+		value = pm4_read_reg(m, q, p[3]);
 		return (value & mask) == mask ? PACKET_DONE : PACKET_WAIT;
 	}
 	if (memory) {
-		if (!vgpu_vm_read(m, as, addr64(p + 2) & ~3ULL, &value, 4))
+		if (!vgpu_vm_read(m, as, pm4_addr64(p + 2) & ~3ULL, &value, 4))
 			return PACKET_BAD;
 	} else {
-		value = read_reg(m, q, p[2]);
+		value = pm4_read_reg(m, q, p[2]);
 	}
 	return vgpu_compare(function, value & mask, reference) ? PACKET_DONE : PACKET_WAIT;
 }
 
-static enum packet_result release_mem(struct vgpu_model *m, struct vgpu_queue *q, u32 as, const u32 *p)
+static enum packet_result pm4_release_mem(struct vgpu_model *m, struct vgpu_queue *q, u32 as,
+					  const u32 *p)
 {
 	u32 data_sel = p[2] >> 29, int_sel = (p[2] >> 24) & 7;
-	u64 addr = addr64(p + 3);
+	u64 addr = pm4_addr64(p + 3);
 	bool ok = true;
 
 	if (q->inflight_count)			/* the end of the pipe: behind all waves that were launched before */
@@ -333,7 +219,7 @@ static enum packet_result release_mem(struct vgpu_model *m, struct vgpu_queue *q
 	if (data_sel == 1)
 		ok = vgpu_vm_write32(m, as, addr, p[5]);
 	else if (data_sel == 2)
-		ok = vgpu_vm_write64(m, as, addr, addr64(p + 5));
+		ok = vgpu_vm_write64(m, as, addr, pm4_addr64(p + 5));
 	else if (data_sel == 3)
 		ok = vgpu_vm_write64(m, as, addr, m->now_ns / 10);
 	if (!ok)
@@ -343,7 +229,8 @@ static enum packet_result release_mem(struct vgpu_model *m, struct vgpu_queue *q
 	return PACKET_DONE;
 }
 
-static enum packet_result map_queues(struct vgpu_model *m, struct vgpu_queue *engine, const u32 *p, u32 dwords)
+static enum packet_result pm4_map_queues(struct vgpu_model *m, struct vgpu_queue *engine,
+					 const u32 *p, u32 dwords)
 {
 	struct vgpu_map_request request = {
 		.xcc = engine->xcc,
@@ -352,8 +239,8 @@ static enum packet_result map_queues(struct vgpu_model *m, struct vgpu_queue *en
 		.slot = (p[1] >> 13) & 7,
 		.vmid = (p[1] >> 8) & 0xf,
 		.doorbell = p[2] & 0x0ffffffc,
-		.mqd = addr64(p + 3),
-		.wptr_addr = addr64(p + 5),
+		.mqd = pm4_addr64(p + 3),
+		.wptr_addr = pm4_addr64(p + 5),
 	};
 	struct vgpu_queue *q;
 
@@ -367,54 +254,8 @@ static enum packet_result map_queues(struct vgpu_model *m, struct vgpu_queue *en
 	return q ? PACKET_DONE : PACKET_BAD;
 }
 
-/* What memory is told of a read pointer */
-static u32 told_rptr(const struct vgpu_model *m, const struct vgpu_queue *q, u32 rptr)
-{
-	u32 mask = q->ring_bytes / 4 - 1;
-
-	if (q->full_until_ns)
-		return (u32)(q->wptr + 1) & mask;
-	if (!q->vmid && vgpu_firmware(m, VGPU_FIRMWARE_LATE_RPTR))
-		return rptr & ~(RPTR_BLOCK - 1);
-	if (!q->vmid && vgpu_firmware(m, VGPU_FIRMWARE_EARLY_RPTR))
-		return (u32)q->wptr & mask;
-	return rptr;
-}
-
-/**
- * vgpu_pm4_show() - what the slot's registers say of the pointers; the write pointer does not wrap
- * @m: the device
- * @q: the queue
- */
-void vgpu_pm4_show(struct vgpu_model *m, const struct vgpu_queue *q)
-{
-	u32 control = vgpu_hqd_get(m, q->xcc, q->me, q->pipe, q->slot, VGPU_HQD_PQ_CONTROL) & ~VGPU_PQ_EMPTY;
-
-	vgpu_hqd_set(m, q->xcc, q->me, q->pipe, q->slot, VGPU_HQD_PQ_CONTROL, control | (q->rptr == q->wptr ? VGPU_PQ_EMPTY : 0));
-	vgpu_hqd_set(m, q->xcc, q->me, q->pipe, q->slot, VGPU_HQD_PQ_RPTR, vgpu_queue_rptr_dwords(q));
-	vgpu_hqd_set(m, q->xcc, q->me, q->pipe, q->slot, VGPU_HQD_PQ_WPTR_LO, (u32)q->wptr);
-	vgpu_hqd_set(m, q->xcc, q->me, q->pipe, q->slot, VGPU_HQD_PQ_WPTR_HI, (u32)(q->wptr >> 32));
-}
-
-static void report_rptr(struct vgpu_model *m, struct vgpu_queue *q)
-{
-	u32 rptr = vgpu_queue_rptr_dwords(q);
-
-	if (q->rptr_addr && (q->vmid || !q->part))	/* of the kernel's, one XCC reports for all */
-		vgpu_vm_write32(m, vgpu_queue_as(q), q->rptr_addr, told_rptr(m, q, rptr));
-	vgpu_pm4_show(m, q);
-}
-
-/* The kernel is told so before it hears of anything else. */
-static void report_full(struct vgpu_model *m, struct vgpu_queue *q, enum vgpu_fault fault)
-{
-	if (vgpu_fault_on(m, fault, q->xcc))
-		q->full_until_ns = m->now_ns + m->fault_value[fault] * 1000;
-	if (q->full_until_ns)
-		report_rptr(m, q);
-}
-
-static enum packet_result unmap_queues(struct vgpu_model *m, struct vgpu_queue *engine, const u32 *p)
+static enum packet_result pm4_unmap_queues(struct vgpu_model *m, struct vgpu_queue *engine,
+					   const u32 *p)
 {
 	u32 action = p[1] & 3, sel = (p[1] >> 4) & 3, count = p[1] >> 29, i;
 	bool save = action != 1;
@@ -448,7 +289,7 @@ static enum packet_result unmap_queues(struct vgpu_model *m, struct vgpu_queue *
 	return PACKET_DONE;
 }
 
-static enum packet_result query_status(struct vgpu_model *m, struct vgpu_queue *q, const u32 *p)
+static enum packet_result pm4_query_status(struct vgpu_model *m, struct vgpu_queue *q, const u32 *p)
 {
 	u32 i;
 
@@ -464,18 +305,21 @@ static enum packet_result query_status(struct vgpu_model *m, struct vgpu_queue *
 		if (!other || other->rptr <= q->rptr)
 			return PACKET_WAIT;
 	}
-	report_full(m, q, VGPU_FAULT_FULL_AFTER_UNMAP);
+	vgpu_ring_report_full(m, q, VGPU_FAULT_FULL_AFTER_UNMAP);
 	if ((p[1] >> 30) == 0)
 		vgpu_queue_eop(m, q, SRC_CP_EOP, p[1] & 0x0fffffff);
-	else if (!vgpu_vm_write64(m, VGPU_AS_KERNEL, addr64(p + 3), addr64(p + 5)))
+	else if (!vgpu_vm_write64(m, VGPU_AS_KERNEL, pm4_addr64(p + 3), pm4_addr64(p + 5)))
 		return PACKET_BAD;
 	vgpu_save_reported(m, q->save_asked_ns);
 	q->save_asked_ns = 0;
 	return PACKET_DONE;
 }
 
-/* Enters a buffer: the next packets come from there. A chained one takes the place of the buffer that is being read. */
-static bool indirect_buffer(struct vgpu_model *m, struct vgpu_queue *q, u32 as, const u32 *p)
+/*
+ * Enters a buffer: the next packets come from there. A chained one takes the place of the buffer
+ * that is being read.
+ */
+static bool pm4_indirect_buffer(struct vgpu_model *m, struct vgpu_queue *q, u32 as, const u32 *p)
 {
 	u32 vmid = VGPU_AS_VMID(as) ? VGPU_AS_VMID(as) : (p[3] >> 24) & 0xf;
 
@@ -489,7 +333,7 @@ static bool indirect_buffer(struct vgpu_model *m, struct vgpu_queue *q, u32 as, 
 		return false;
 	q->ib[q->ib_depth++] = (struct vgpu_stream) {
 		.as = VGPU_AS(q->hub, vmid),
-		.base = addr64(p + 1) & ~3ULL,
+		.base = pm4_addr64(p + 1) & ~3ULL,
 		.mask = ~0ULL,
 		.end = p[3] & 0xfffff,
 	};
@@ -500,7 +344,7 @@ static bool indirect_buffer(struct vgpu_model *m, struct vgpu_queue *q, u32 as, 
  * A grid that ends at @end, in workgroups or work-items as the initiator says, and begins at a
  * workgroup that registers name. Return: false if there is nothing to launch.
  */
-static bool grid_of(const u32 *r, const u32 *end, u32 initiator, struct vgpu_launch *launch)
+static bool pm4_grid_of(const u32 *r, const u32 *end, u32 initiator, struct vgpu_launch *launch)
 {
 	u32 i;
 
@@ -532,13 +376,14 @@ static bool grid_of(const u32 *r, const u32 *end, u32 initiator, struct vgpu_lau
 }
 
 /* A dispatch of a grid up to @end, by a packet of @dwords */
-static enum packet_result dispatch(struct vgpu_model *m, struct vgpu_queue *q, const u32 *end, u32 initiator, u32 dwords)
+static enum packet_result pm4_dispatch(struct vgpu_model *m, struct vgpu_queue *q, const u32 *end,
+				       u32 initiator, u32 dwords)
 {
 	const u32 *r = q->compute;
 	struct vgpu_dispatch d = { .index = VGPU_NO_INDEX, .packet_dwords = dwords, .xccs = 1, .chunk = 1 };
 	struct vgpu_launch launch = {
 		.kernel = (u64)r[VGPU_COMPUTE_PGM_LO] << 8 | (u64)(r[VGPU_COMPUTE_PGM_HI] & 0xff) << 40,
-		.kernargs = addr64(r + VGPU_COMPUTE_USER_DATA_0),
+		.kernargs = pm4_addr64(r + VGPU_COMPUTE_USER_DATA_0),
 		.registers = r,
 		.vgprs = ((r[VGPU_COMPUTE_PGM_RSRC1] & 0x3f) + 1) * 8,
 		.lds_bytes = ((r[VGPU_COMPUTE_PGM_RSRC2] >> 15) & 0x1ff) * 512,
@@ -546,7 +391,7 @@ static enum packet_result dispatch(struct vgpu_model *m, struct vgpu_queue *q, c
 
 	if (!vgpu_queue_is_user_compute(q))
 		return PACKET_BAD;
-	if (!grid_of(r, end, initiator, &launch))
+	if (!pm4_grid_of(r, end, initiator, &launch))
 		return PACKET_DONE;
 	if (q->inflight_count >= VGPU_MAX_INFLIGHT)
 		return PACKET_WAIT;
@@ -554,17 +399,19 @@ static enum packet_result dispatch(struct vgpu_model *m, struct vgpu_queue *q, c
 }
 
 /* The grid is in memory. It is read when the packet is. */
-static enum packet_result dispatch_indirect(struct vgpu_model *m, struct vgpu_queue *q, u32 as, const u32 *p, u32 dwords)
+static enum packet_result pm4_dispatch_indirect(struct vgpu_model *m, struct vgpu_queue *q, u32 as,
+						const u32 *p, u32 dwords)
 {
 	u32 end[3];
 
-	if (!vgpu_vm_read(m, as, addr64(p + 1) & ~3ULL, end, sizeof(end)))
+	if (!vgpu_vm_read(m, as, pm4_addr64(p + 1) & ~3ULL, end, sizeof(end)))
 		return PACKET_BAD;
-	return dispatch(m, q, end, p[3], dwords);
+	return pm4_dispatch(m, q, end, p[3], dwords);
 }
 
-static enum packet_result execute(struct vgpu_model *m, struct vgpu_queue *q, const struct vgpu_stream *s, const u32 *p,
-				  u32 dwords)
+static enum packet_result pm4_execute(struct vgpu_model *m, struct vgpu_queue *q,
+				      const struct vgpu_stream *s, const u32 *p,
+				      u32 dwords)
 {
 	u32 op = PM4_OPCODE(p[0]);
 	bool kernel = !VGPU_AS_VMID(s->as);
@@ -587,7 +434,7 @@ static enum packet_result execute(struct vgpu_model *m, struct vgpu_queue *q, co
 	switch (op) {
 	case IT_NOP:
 	case IT_CLEAR_STATE:
-	case IT_COND_EXEC:			/* step() skips what it says */
+	case IT_COND_EXEC:			/* pm4_step() skips what it says */
 	case IT_ACQUIRE_MEM:
 	case IT_SWITCH_BUFFER:
 	case IT_FRAME_CONTROL:
@@ -597,47 +444,51 @@ static enum packet_result execute(struct vgpu_model *m, struct vgpu_queue *q, co
 			vgpu_tlb_invalidate_pasid(m, VGPU_AS_HUB(s->as), p[1] & (1u << 4), (u16)(p[1] >> 5));
 		return PACKET_DONE;
 	case IT_WRITE_DATA:
-		return write_data(m, q, s, p, dwords);
+		return pm4_write_data(m, q, s, p, dwords);
 	case IT_COPY_DATA:
-		return copy_data(m, q, s->as, p);
+		return pm4_copy_data(m, q, s->as, p);
 	case IT_WAIT_REG_MEM:
-		return wait_reg_mem(m, q, s->as, p);
+		return pm4_wait_reg_mem(m, q, s->as, p);
 	case IT_EVENT_WRITE:
 		return (p[1] & 0x3f) == EVENT_CS_PARTIAL_FLUSH && q->inflight_count ? PACKET_WAIT : PACKET_DONE;
 	case IT_ATOMIC_MEM:
-		return atomic_mem(m, s->as, p);
+		return pm4_atomic_mem(m, s->as, p);
 	case IT_DISPATCH_DIRECT:
-		return dwords == VGPU_DISPATCH_DWORDS ? dispatch(m, q, p + 1, p[4], dwords) : PACKET_BAD;
+		return dwords == VGPU_DISPATCH_DWORDS ? pm4_dispatch(m, q, p + 1, p[4],
+								     dwords) : PACKET_BAD;
 	case IT_DISPATCH_INDIRECT:
-		return dwords == PM4_INDIRECT_DWORDS ? dispatch_indirect(m, q, s->as, p, dwords) : PACKET_BAD;
+		return dwords == PM4_INDIRECT_DWORDS ? pm4_dispatch_indirect(m, q, s->as, p,
+									     dwords) : PACKET_BAD;
 	case IT_INDIRECT_BUFFER:
-		return dwords == PM4_IB_DWORDS && indirect_buffer(m, q, s->as, p) ? PACKET_STAYS : PACKET_BAD;
+		return dwords == PM4_IB_DWORDS && pm4_indirect_buffer(m, q, s->as,
+								      p) ? PACKET_STAYS : PACKET_BAD;
 	case IT_RELEASE_MEM:
-		return release_mem(m, q, s->as, p);
+		return pm4_release_mem(m, q, s->as, p);
 	case IT_SET_CONFIG_REG:
-		return set_regs(m, q, s, p, dwords, CONFIG_REG_START);
+		return pm4_set_regs(m, q, s, p, dwords, CONFIG_REG_START);
 	case IT_SET_CONTEXT_REG:
-		return set_regs(m, q, s, p, dwords, CONTEXT_REG_START);
+		return pm4_set_regs(m, q, s, p, dwords, CONTEXT_REG_START);
 	case IT_SET_SH_REG:
-		return set_regs(m, q, s, p, dwords, SH_REG_START);
+		return pm4_set_regs(m, q, s, p, dwords, SH_REG_START);
 	case IT_SET_UCONFIG_REG:
-		return set_regs(m, q, s, p, dwords, UCONFIG_REG_START);
+		return pm4_set_regs(m, q, s, p, dwords, UCONFIG_REG_START);
 	case IT_SET_RESOURCES:
 		if (p[1] >> 29)			/* KIQ's own resources do not matter here */
-			vgpu_hws_set_resources(m, q->xcc, p[1] & 0xffff, addr64(p + 2));
+			vgpu_hws_set_resources(m, q->xcc, p[1] & 0xffff, pm4_addr64(p + 2));
 		return PACKET_DONE;
 	case IT_MAP_PROCESS:
 		return q->is_hiq && vgpu_hws_map_process(m, q, p, dwords) ? PACKET_DONE : PACKET_BAD;
 	case IT_MAP_QUEUES:
-		return map_queues(m, q, p, dwords);
+		return pm4_map_queues(m, q, p, dwords);
 	case IT_UNMAP_QUEUES:
-		return unmap_queues(m, q, p);
+		return pm4_unmap_queues(m, q, p);
 	case IT_QUERY_STATUS:
-		return query_status(m, q, p);
+		return pm4_query_status(m, q, p);
 	case IT_RUN_LIST:
-		if (!vgpu_hws_runlist(m, q, addr64(p + 1) & ~3ULL, p[3] & 0xfffff, (p[3] >> 24) & 0xf))
+		if (!vgpu_hws_runlist(m, q, pm4_addr64(p + 1) & ~3ULL, p[3] & 0xfffff,
+				      (p[3] >> 24) & 0xf))
 			return PACKET_BAD;
-		report_full(m, q, VGPU_FAULT_FULL_AFTER_RUNLIST);
+		vgpu_ring_report_full(m, q, VGPU_FAULT_FULL_AFTER_RUNLIST);
 		return PACKET_DONE;
 	default:
 		return PACKET_BAD;
@@ -645,7 +496,7 @@ static enum packet_result execute(struct vgpu_model *m, struct vgpu_queue *q, co
 }
 
 /* Where the next packet comes from: the innermost buffer, or the ring of a PM4 queue */
-static struct vgpu_stream stream_of(const struct vgpu_queue *q)
+static struct vgpu_stream pm4_stream_of(const struct vgpu_queue *q)
 {
 	if (q->ib_depth)
 		return q->ib[q->ib_depth - 1];
@@ -658,28 +509,20 @@ static struct vgpu_stream stream_of(const struct vgpu_queue *q)
 	};
 }
 
-static void advance(struct vgpu_queue *q, u32 dwords)
-{
-	if (q->ib_depth)
-		q->ib[q->ib_depth - 1].pos += dwords;
-	else
-		q->rptr += dwords;
-}
-
 /* How much of what follows a COND_EXEC is left out. Return: dwords, U32_MAX after a fault */
-static u32 left_out(struct vgpu_model *m, u32 as, const u32 *p)
+static u32 pm4_left_out(struct vgpu_model *m, u32 as, const u32 *p)
 {
 	u32 value;
 
-	if (!vgpu_vm_read(m, as, addr64(p + 1) & ~3ULL, &value, 4))
+	if (!vgpu_vm_read(m, as, pm4_addr64(p + 1) & ~3ULL, &value, 4))
 		return U32_MAX;
 	return value ? 0 : p[4] & 0x3fff;
 }
 
 /* One packet. Return: false if it has to wait, or is not complete, or the queue is stuck. */
-static bool step(struct vgpu_model *m, struct vgpu_queue *q)
+static bool pm4_step(struct vgpu_model *m, struct vgpu_queue *q)
 {
-	const struct vgpu_stream s = stream_of(q);
+	const struct vgpu_stream s = pm4_stream_of(q);
 	u32 p[PM4_MAX_DWORDS], dwords, head, skip = 0;
 	enum packet_result result;
 
@@ -689,7 +532,7 @@ static bool step(struct vgpu_model *m, struct vgpu_queue *q)
 	}
 	switch (PM4_TYPE(p[0])) {
 	case 2:
-		advance(q, 1);
+		vgpu_ring_advance(q, 1);
 		return true;
 	case 3:
 		break;
@@ -709,9 +552,9 @@ static bool step(struct vgpu_model *m, struct vgpu_queue *q)
 	if (PM4_OPCODE(p[0]) != IT_NOP && !vgpu_stream_read(m, &s, 0, p, head))
 		result = PACKET_BAD;
 	else
-		result = execute(m, q, &s, p, dwords);
+		result = pm4_execute(m, q, &s, p, dwords);
 	if (result == PACKET_DONE && PM4_OPCODE(p[0]) == IT_COND_EXEC) {
-		skip = left_out(m, s.as, p);
+		skip = pm4_left_out(m, s.as, p);
 		if (skip == U32_MAX)
 			result = PACKET_BAD;
 		else if (skip > s.end - s.pos - dwords)
@@ -720,12 +563,12 @@ static bool step(struct vgpu_model *m, struct vgpu_queue *q)
 	if (result == PACKET_BAD)
 		vgpu_queue_error(m, q, VGPU_EC_PACKET_UNSUPPORTED, "bad PM4 packet", p[0]);
 	if (result == PACKET_DONE)
-		advance(q, dwords + skip);
+		vgpu_ring_advance(q, dwords + skip);
 	return result == PACKET_DONE || result == PACKET_STAYS;
 }
 
 /* Waves that buffers of an AQL queue launched are not all done */
-static bool buffer_waves(const struct vgpu_queue *q)
+static bool pm4_buffer_waves(const struct vgpu_queue *q)
 {
 	struct vgpu_list *l;
 
@@ -739,22 +582,22 @@ static bool buffer_waves(const struct vgpu_queue *q)
  * Reads packets, from the innermost buffer outwards, while anything is due; of an AQL queue the
  * buffer of its packet only, whose end comes after its waves. Return: true if there was anything.
  */
-static bool run(struct vgpu_model *m, struct vgpu_queue *q)
+static bool pm4_run(struct vgpu_model *m, struct vgpu_queue *q)
 {
 	bool aql = q->kind == VGPU_QUEUE_AQL, progress = false;
 
 	while (!q->stuck && !q->head && vgpu_list_empty(&q->pending) && m->now_ns >= q->busy_until_ns) {
 		if (q->ib_depth && q->ib[q->ib_depth - 1].pos >= q->ib[q->ib_depth - 1].end) {
 			if (aql && q->ib_depth == 1) {
-				if (buffer_waves(q))
+				if (pm4_buffer_waves(q))
 					break;
 				q->ib_depth = 0;
 				progress = true;
 				break;
 			}
 			q->ib_depth--;
-			advance(q, PM4_IB_DWORDS);
-		} else if ((!q->ib_depth && q->rptr >= q->wptr) || !step(m, q)) {
+			vgpu_ring_advance(q, PM4_IB_DWORDS);
+		} else if ((!q->ib_depth && q->rptr >= q->wptr) || !pm4_step(m, q)) {
 			break;
 		}
 		progress = true;
@@ -773,39 +616,13 @@ static bool run(struct vgpu_model *m, struct vgpu_queue *q)
 int vgpu_pm4_ib(struct vgpu_model *m, struct vgpu_queue *q, const u32 *p)
 {
 	if (!q->ib_depth && (PM4_TYPE(p[0]) != 3 || PM4_OPCODE(p[0]) != IT_INDIRECT_BUFFER ||
-			     PM4_COUNT(p[0]) + 2 != PM4_IB_DWORDS || !indirect_buffer(m, q, vgpu_queue_as(q), p))) {
+			     PM4_COUNT(p[0]) + 2 != PM4_IB_DWORDS || !pm4_indirect_buffer(m, q,
+											  vgpu_queue_as(q), p))) {
 		vgpu_queue_error(m, q, VGPU_EC_VENDOR_UNSUPPORTED, "not an indirect buffer", p[0]);
 		return -1;
 	}
-	run(m, q);
+	pm4_run(m, q);
 	return q->stuck ? -1 : !q->ib_depth;
-}
-
-/** vgpu_pm4_expire_full() - tell the truth about a ring that was reported to be full, when it is time */
-void vgpu_pm4_expire_full(struct vgpu_model *m, struct vgpu_queue *q)
-{
-	if (!q->full_until_ns || m->now_ns < q->full_until_ns)
-		return;
-	q->full_until_ns = 0;
-	report_rptr(m, q);
-}
-
-/** vgpu_pm4_heard() - a kernel's ring was rung: firmware may take packets for read that it has not executed */
-void vgpu_pm4_heard(struct vgpu_model *m, struct vgpu_queue *q)
-{
-	if (!q->vmid && vgpu_firmware(m, VGPU_FIRMWARE_EARLY_RPTR))
-		report_rptr(m, q);
-}
-
-/** vgpu_pm4_launched() - the dispatch at the head has launched all its waves: on to the next packet */
-void vgpu_pm4_launched(struct vgpu_model *m, struct vgpu_queue *q)
-{
-	u32 dwords = q->head->packet_dwords;
-
-	q->head = NULL;
-	advance(q, dwords);
-	if (!q->ib_depth)
-		report_rptr(m, q);
 }
 
 /**
@@ -818,53 +635,9 @@ void vgpu_pm4_launched(struct vgpu_model *m, struct vgpu_queue *q)
 bool vgpu_pm4_run(struct vgpu_model *m, struct vgpu_queue *q)
 {
 	u64 start = q->rptr;
-	bool progress = run(m, q);
+	bool progress = pm4_run(m, q);
 
 	if (q->rptr != start)
-		report_rptr(m, q);
+		vgpu_ring_report(m, q);
 	return progress;
-}
-
-/**
- * vgpu_pm4_load() - what the MQD says about registers and indirect buffers, at map
- * @m: the device
- * @q: a compute queue of a process
- */
-void vgpu_pm4_load(struct vgpu_model *m, struct vgpu_queue *q)
-{
-	u32 p[1 + 4 * VGPU_IB_LEVELS], i;
-
-	vgpu_vm_read(m, VGPU_AS_KERNEL, q->mqd + MQD_COMPUTE * 4, q->compute, sizeof(q->compute));
-	if (!vgpu_vm_read(m, VGPU_AS_KERNEL, q->mqd + MQD_IB_DEPTH * 4, p, sizeof(p)) || p[0] > VGPU_IB_LEVELS)
-		return;
-	for (i = 0; i < p[0]; i++)
-		q->ib[i] = (struct vgpu_stream) {
-			.as = vgpu_queue_as(q),
-			.base = addr64(p + 1 + 4 * i),
-			.mask = ~0ULL,
-			.pos = p[3 + 4 * i],
-			.end = p[4 + 4 * i],
-		};
-	q->ib_depth = p[0];
-}
-
-/**
- * vgpu_pm4_save() - registers and indirect buffers into the MQD, at dequeue
- * @m: the device
- * @q: a compute queue of a process
- */
-void vgpu_pm4_save(struct vgpu_model *m, struct vgpu_queue *q)
-{
-	u32 p[1 + 4 * VGPU_IB_LEVELS] = { q->ib_depth }, i;
-
-	for (i = 0; i < q->ib_depth; i++) {
-		p[1 + 4 * i] = (u32)q->ib[i].base;
-		p[2 + 4 * i] = (u32)(q->ib[i].base >> 32);
-		p[3 + 4 * i] = (u32)q->ib[i].pos;
-		p[4 + 4 * i] = (u32)q->ib[i].end;
-	}
-	for (i = 0; i < ARRAY_SIZE(own_regs); i++)
-		vgpu_vm_write(m, VGPU_AS_KERNEL, q->mqd + (MQD_COMPUTE + own_regs[i].first) * 4, q->compute + own_regs[i].first,
-			      (own_regs[i].last - own_regs[i].first + 1) * 4);
-	vgpu_vm_write(m, VGPU_AS_KERNEL, q->mqd + MQD_IB_DEPTH * 4, p, sizeof(p));
 }

@@ -27,7 +27,10 @@ static const struct vgpu_layout mi308x_layout = {
 	.sdma_place = { 0, 2, 0, 2 },
 };
 
-/* Orders of magnitude, published for no part: of a trap handler, and of firmware that handles a packet */
+/*
+ * Orders of magnitude, published for no part: of a trap handler, and of firmware that handles a
+ * packet
+ */
 #define COSTS \
 	.trap_ns = 10000, .runlist_ns = 20000, .connect_ns = 20000, .dispatch_ns = 2000, .ring_ns = 1000, .quantum_ns = 1000000
 

@@ -44,14 +44,20 @@ u32 vgpu_aids(const struct vgpu_config *c)
 	return c->layout->xcc_place[c->xccs - 1] / 2 + 1;
 }
 
-/** vgpu_xcc_node() - who an interrupt of an XCC comes from: numbers of an AID, its two places, one that is not used */
+/**
+ * vgpu_xcc_node() - who an interrupt of an XCC comes from: numbers of an AID, its two places, one
+ * that is not used
+ */
 u32 vgpu_xcc_node(const struct vgpu_config *c, u32 xcc)
 {
 	return c->layout->xcc_place[xcc] / 2 * 4 + c->layout->xcc_place[xcc] % 2 + 1;
 }
 
-/* The XCC whose GC block a register is in, VGPU_NO_XCC: none. @reg: its number in that of the first place */
-static u32 xcc_of(const struct vgpu_model *m, u32 index, u32 *reg)
+/*
+ * The XCC whose GC block a register is in, VGPU_NO_XCC: none. @reg: its number in that of the first
+ * place
+ */
+static u32 regs_xcc_of(const struct vgpu_model *m, u32 index, u32 *reg)
 {
 	u32 shift = m->config.layout->xcc_shift, place = index >> shift;
 
@@ -60,9 +66,69 @@ static u32 xcc_of(const struct vgpu_model *m, u32 index, u32 *reg)
 }
 
 /* A GC register of an XCC */
-static u32 *gc_reg(struct vgpu_model *m, u32 xcc, u32 reg)
+static u32 *regs_gc_reg(struct vgpu_model *m, u32 xcc, u32 reg)
 {
 	return &m->regs.ram[vgpu_xcc_regs(&m->config, xcc) + reg];
+}
+
+u32 vgpu_sdma_engines(const struct vgpu_model *m)
+{
+	return vgpu_aids(&m->config) * m->config.layout->sdma_per_aid;
+}
+
+u32 vgpu_sdma_aid(const struct vgpu_model *m, u32 engine)
+{
+	return engine / m->config.layout->sdma_per_aid;
+}
+
+u32 vgpu_sdma_engine_regs(const struct vgpu_model *m, u32 engine)
+{
+	return m->config.layout->sdma[vgpu_sdma_aid(m, engine)][engine % m->config.layout->sdma_per_aid];
+}
+
+/* First register of user queue @n of an engine */
+u32 vgpu_sdma_rlc_regs(const struct vgpu_model *m, u32 engine, u32 n)
+{
+	return vgpu_sdma_engine_regs(m, engine) + VGPU_SDMA_RLC_FIRST + n * VGPU_SDMA_RLC_REGS;
+}
+
+/* If @index is a register of a user queue: where these begin. Return: 0 if it is not. */
+static u32 regs_sdma_rlc_of(const struct vgpu_model *m, u32 index)
+{
+	u32 e, offset;
+
+	for (e = 0; e < vgpu_sdma_engines(m); e++) {
+		offset = index - vgpu_sdma_rlc_regs(m, e, 0);
+		if (offset < VGPU_SDMA_RLCS * VGPU_SDMA_RLC_REGS)
+			return index - offset % VGPU_SDMA_RLC_REGS;
+	}
+	return 0;
+}
+
+/* Power-on values of registers; the caller sets all others to zero */
+static void regs_reset_sdma(struct vgpu_model *m)
+{
+	u32 e, i;
+
+	for (e = 0; e < vgpu_sdma_engines(m); e++)
+		for (i = 0; i < VGPU_SDMA_RLCS; i++)
+			vgpu_reg_set(m, vgpu_sdma_rlc_regs(m, e, i) + VGPU_SDMA_CONTEXT_STATUS, VGPU_SDMA_CONTEXT_IDLE);
+}
+
+u64 *vgpu_doorbell_at(struct vgpu_model *m, u32 doorbell)
+{
+	if ((u64)doorbell + 8 > m->config.doorbell_bytes || (doorbell & 7))
+		return NULL;
+	return (u64 *)((u8 *)m->config.doorbells + doorbell);
+}
+
+/* Forget what was rung so far; any context */
+static void regs_drop_doorbell(struct vgpu_model *m, u32 doorbell)
+{
+	u64 *p = vgpu_doorbell_at(m, doorbell);
+
+	if (p)
+		xchg(p, VGPU_DOORBELL_IDLE);
 }
 
 int vgpu_regs_init(struct vgpu_model *m)
@@ -110,9 +176,9 @@ void vgpu_regs_reset(struct vgpu_model *m)
 	for (i = 0; i < VGPU_POWER_ON && m->config.asic->power_on[i].reg; i++)
 		r->ram[m->config.asic->power_on[i].reg] = m->config.asic->power_on[i].value;
 	for (i = 0; i < m->config.xccs; i++) {
-		*gc_reg(m, i, VGPU_GB_ADDR_CONFIG) = 0x2a114042;
+		*regs_gc_reg(m, i, VGPU_GB_ADDR_CONFIG) = 0x2a114042;
 		if (m->config.asic->xcp_ctl)
-			*gc_reg(m, i, m->config.asic->xcp_ctl) = XCP_CTL(i, m->config.xccs);
+			*regs_gc_reg(m, i, m->config.asic->xcp_ctl) = XCP_CTL(i, m->config.xccs);
 	}
 	for (hub = 0; hub < VGPU_HUBS; hub++) {
 		if (!vgpu_hub_exists(m, hub))
@@ -127,7 +193,7 @@ void vgpu_regs_reset(struct vgpu_model *m)
 		r->ram[m->config.asic->xgmi] = m->config.hive_node | (m->config.hive - 1) << 4;
 		r->ram[m->config.asic->xgmi + 1] = (u32)(m->config.hive_bytes >> 24);
 	}
-	vgpu_sdma_reset(m);
+	regs_reset_sdma(m);
 	vgpu_unlock(&r->lock, flags);
 }
 
@@ -173,7 +239,9 @@ u32 vgpu_hub_node(const struct vgpu_model *m, u32 hub)
 	return hub < VGPU_HUB_MM ? vgpu_xcc_node(&m->config, hub) : (hub - VGPU_HUB_MM) * 4;
 }
 
-/** vgpu_hub_lut() - IH_VMID_n_LUT of a VMID, for the accesses through a hub. Aligned words: no lock. */
+/**
+ * vgpu_hub_lut() - IH_VMID_n_LUT of a VMID, for the accesses through a hub. Aligned words: no lock.
+ */
 u32 *vgpu_hub_lut(struct vgpu_model *m, u32 hub, u32 vmid)
 {
 	return &m->regs.lut[vgpu_hub_node(m, hub)][hub < VGPU_HUB_MM ? vmid : VGPU_LUT_REGS / 2 + vmid];
@@ -194,7 +262,7 @@ u32 vgpu_xcc_in_partition(struct vgpu_model *m, u32 xcc)
 }
 
 /* The LUT register @index as seen through IH_VMID_LUT_INDEX, NULL if it is none */
-static u32 *lut_reg(struct vgpu_model *m, u32 index)
+static u32 *regs_lut_reg(struct vgpu_model *m, u32 index)
 {
 	struct vgpu_regs *r = &m->regs;
 	u32 node = m->config.asic->lut_index ? r->ram[m->config.asic->lut_index] % VGPU_NODES : 0;
@@ -202,8 +270,11 @@ static u32 *lut_reg(struct vgpu_model *m, u32 index)
 	return index - VGPU_IH_VMID_0_LUT < VGPU_LUT_REGS ? &r->lut[node][index - VGPU_IH_VMID_0_LUT] : NULL;
 }
 
-/* MM_DATA: the driver's window to VRAM before it has mapped the BAR. NULL: there is nothing behind it. */
-static u32 *mm_data(struct vgpu_model *m)
+/*
+ * MM_DATA: the driver's window to VRAM before it has mapped the BAR. NULL: there is nothing behind
+ * it.
+ */
+static u32 *regs_mm_data(struct vgpu_model *m)
 {
 	u32 index = m->regs.ram[VGPU_MM_INDEX];
 
@@ -212,8 +283,11 @@ static u32 *mm_data(struct vgpu_model *m)
 	return m->ops->vram_ptr(m->ctx, (u64)m->regs.ram[VGPU_MM_INDEX_HI] << 31 | (index & ~MM_INDEX_VRAM), 4);
 }
 
-/* Slot of an indirect register, VGPU_INDIRECT_SLOTS if it was never written and @add is false, or if the table is full */
-static u32 indirect_slot(struct vgpu_regs *r, u32 address, bool add)
+/*
+ * Slot of an indirect register, VGPU_INDIRECT_SLOTS if it was never written and @add is false, or
+ * if the table is full
+ */
+static u32 regs_indirect_slot(struct vgpu_regs *r, u32 address, bool add)
 {
 	u32 i, slot = (address >> 2) * 2654435761u % VGPU_INDIRECT_SLOTS;
 
@@ -231,25 +305,25 @@ static u32 indirect_slot(struct vgpu_regs *r, u32 address, bool add)
 }
 
 /* The latest request counts. */
-static void hqd_event(struct vgpu_regs *r, u8 *event, u8 what)
+static void regs_hqd_event(struct vgpu_regs *r, u8 *event, u8 what)
 {
 	if (!*event)
 		r->hqd_events++;
 	*event = what;
 }
 
-static u32 *hqd_bank(struct vgpu_model *m, u32 xcc)
+static u32 *regs_hqd_bank(struct vgpu_model *m, u32 xcc)
 {
-	u32 cntl = *gc_reg(m, xcc, VGPU_GRBM_GFX_CNTL);
+	u32 cntl = *regs_gc_reg(m, xcc, VGPU_GRBM_GFX_CNTL);
 
 	return m->regs.xcc[xcc].hqd[GFX_CNTL_ME(cntl)][GFX_CNTL_PIPE(cntl)][GFX_CNTL_QUEUE(cntl)];
 }
 
-static void hqd_write(struct vgpu_model *m, u32 xcc, u32 reg, u32 value)
+static void regs_hqd_write(struct vgpu_model *m, u32 xcc, u32 reg, u32 value)
 {
 	struct vgpu_regs *r = &m->regs;
-	u32 cntl = *gc_reg(m, xcc, VGPU_GRBM_GFX_CNTL);
-	u32 *bank = hqd_bank(m, xcc);
+	u32 cntl = *regs_gc_reg(m, xcc, VGPU_GRBM_GFX_CNTL);
+	u32 *bank = regs_hqd_bank(m, xcc);
 	u8 *event = &r->xcc[xcc].hqd_event[GFX_CNTL_ME(cntl)][GFX_CNTL_PIPE(cntl)][GFX_CNTL_QUEUE(cntl)];
 	u8 what = 0;
 
@@ -259,11 +333,11 @@ static void hqd_write(struct vgpu_model *m, u32 xcc, u32 reg, u32 value)
 		what = VGPU_HQD_EVENT_DEQUEUE;
 	bank[reg] = value;
 	if (what)
-		hqd_event(r, event, what);
+		regs_hqd_event(r, event, what);
 }
 
 /* The queues of MEC1 whose pipes are in @pipes, a bit each */
-static void pipe_reset(struct vgpu_regs *r, u32 xcc, u32 pipes)
+static void regs_pipe_reset(struct vgpu_regs *r, u32 xcc, u32 pipes)
 {
 	struct vgpu_xcc_regs *x = &r->xcc[xcc];
 	u32 pipe, queue;
@@ -271,37 +345,42 @@ static void pipe_reset(struct vgpu_regs *r, u32 xcc, u32 pipes)
 	for (pipe = 0; pipe < VGPU_PIPES; pipe++)
 		for (queue = 0; pipes >> pipe & 1 && queue < VGPU_QUEUES; queue++)
 			if (x->hqd[MEC1][pipe][queue][VGPU_HQD_ACTIVE] & 1)
-				hqd_event(r, &x->hqd_event[MEC1][pipe][queue], VGPU_HQD_EVENT_PIPE_RESET);
+				regs_hqd_event(r, &x->hqd_event[MEC1][pipe][queue],
+					       VGPU_HQD_EVENT_PIPE_RESET);
 }
 
 /* The queue in GRBM_GFX_CNTL */
-static void queue_reset(struct vgpu_model *m, u32 xcc)
+static void regs_queue_reset(struct vgpu_model *m, u32 xcc)
 {
 	struct vgpu_regs *r = &m->regs;
-	u32 cntl = *gc_reg(m, xcc, VGPU_GRBM_GFX_CNTL);
+	u32 cntl = *regs_gc_reg(m, xcc, VGPU_GRBM_GFX_CNTL);
 
-	if (hqd_bank(m, xcc)[VGPU_HQD_ACTIVE] & 1)
-		hqd_event(r, &r->xcc[xcc].hqd_event[GFX_CNTL_ME(cntl)][GFX_CNTL_PIPE(cntl)][GFX_CNTL_QUEUE(cntl)],
-			  VGPU_HQD_EVENT_RESET);
+	if (regs_hqd_bank(m, xcc)[VGPU_HQD_ACTIVE] & 1)
+		regs_hqd_event(r,
+			       &r->xcc[xcc].hqd_event[GFX_CNTL_ME(cntl)][GFX_CNTL_PIPE(cntl)][GFX_CNTL_QUEUE(cntl)],
+			       VGPU_HQD_EVENT_RESET);
 }
 
-/* Waves of all queues of an XCC are spread over the shader engines: what engine @se shows of a queue */
-static u32 waves_on_se(struct vgpu_model *m, u32 waves, u32 se)
+/*
+ * Waves of all queues of an XCC are spread over the shader engines: what engine @se shows of a
+ * queue
+ */
+static u32 regs_waves_on_se(struct vgpu_model *m, u32 waves, u32 se)
 {
 	return waves / m->config.se + (se < waves % m->config.se);
 }
 
 /* All engines are built alike; the last ones may lack a compute unit */
-static u32 fused_off(struct vgpu_model *m, u32 xcc)
+static u32 regs_fused_off(struct vgpu_model *m, u32 xcc)
 {
 	u32 built = (m->config.cus + m->config.se - 1) / m->config.se, whole = m->config.cus % m->config.se;
-	u32 se = GFX_INDEX_SE(*gc_reg(m, xcc, VGPU_GRBM_GFX_INDEX));
+	u32 se = GFX_INDEX_SE(*regs_gc_reg(m, xcc, VGPU_GRBM_GFX_INDEX));
 
 	return whole && se >= whole && se < m->config.se ? 0x10000u << (built - 1) : 0;
 }
 
 /* As of VGPU_WAVES_LAG_NS ago. What is older than that is not needed any more. */
-static u32 lagging_waves(struct vgpu_waves_seen *s, u64 now)
+static u32 regs_lagging_waves(struct vgpu_waves_seen *s, u64 now)
 {
 	u32 i = 0;
 
@@ -316,7 +395,7 @@ static u32 lagging_waves(struct vgpu_waves_seen *s, u64 now)
 }
 
 /* What comes when there is no room is seen as early as the change before it. */
-static void note_waves(struct vgpu_model *m, struct vgpu_waves_seen *s, u32 waves)
+static void regs_note_waves(struct vgpu_model *m, struct vgpu_waves_seen *s, u32 waves)
 {
 	u64 now = m->ops->now_ns(m->ctx);
 
@@ -325,7 +404,7 @@ static void note_waves(struct vgpu_model *m, struct vgpu_waves_seen *s, u32 wave
 		s->ns[0] = 0;
 		s->waves[0] = 0;
 	}
-	lagging_waves(s, now);
+	regs_lagging_waves(s, now);
 	if (s->waves[s->count - 1] == waves)
 		return;
 	if (s->count < VGPU_WAVES_SEEN)
@@ -334,22 +413,22 @@ static void note_waves(struct vgpu_model *m, struct vgpu_waves_seen *s, u32 wave
 }
 
 /* What the registers say of the waves of a slot of MEC1 */
-static u32 waves_shown(struct vgpu_model *m, u32 xcc, u32 pipe, u32 queue)
+static u32 regs_waves_shown(struct vgpu_model *m, u32 xcc, u32 pipe, u32 queue)
 {
 	struct vgpu_xcc_regs *x = &m->regs.xcc[xcc];
 
 	if (vgpu_firmware(m, VGPU_FIRMWARE_ZERO_WAVES))
 		return 0;
 	if (vgpu_firmware(m, VGPU_FIRMWARE_LAGGING_WAVES))
-		return lagging_waves(&x->seen[pipe][queue], m->ops->now_ns(m->ctx));
+		return regs_lagging_waves(&x->seen[pipe][queue], m->ops->now_ns(m->ctx));
 	return x->waves[pipe][queue];
 }
 
-static u32 spi_csq_read(struct vgpu_model *m, u32 xcc, u32 reg)
+static u32 regs_spi_csq_read(struct vgpu_model *m, u32 xcc, u32 reg)
 {
 	struct vgpu_regs *r = &m->regs;
-	u32 gfx_index = *gc_reg(m, xcc, VGPU_GRBM_GFX_INDEX);
-	u32 cntl = *gc_reg(m, xcc, VGPU_GRBM_GFX_CNTL);
+	u32 gfx_index = *regs_gc_reg(m, xcc, VGPU_GRBM_GFX_INDEX);
+	u32 cntl = *regs_gc_reg(m, xcc, VGPU_GRBM_GFX_CNTL);
 	u32 se = gfx_index & GFX_INDEX_ALL_SE ? 0 : GFX_INDEX_SE(gfx_index);
 
 	m->stats.wave_reads++;
@@ -357,16 +436,18 @@ static u32 spi_csq_read(struct vgpu_model *m, u32 xcc, u32 reg)
 		return 0;
 	if (reg == VGPU_SPI_CSQ_STATUS)
 		return r->xcc[xcc].mapped;
-	return waves_on_se(m, waves_shown(m, xcc, GFX_CNTL_PIPE(cntl), reg - VGPU_SPI_CSQ_COUNT_0), se);
+	return regs_waves_on_se(m,
+				regs_waves_shown(m, xcc, GFX_CNTL_PIPE(cntl),
+						 reg - VGPU_SPI_CSQ_COUNT_0), se);
 }
 
-static u32 reg_read(struct vgpu_model *m, u32 index)
+static u32 regs_read(struct vgpu_model *m, u32 index)
 {
 	struct vgpu_regs *r = &m->regs;
-	u32 reg, xcc = xcc_of(m, index, &reg);
+	u32 reg, xcc = regs_xcc_of(m, index, &reg);
 	u32 hub, eng, slot, *p;
 
-	p = lut_reg(m, index);
+	p = regs_lut_reg(m, index);
 	if (p)
 		return *p;
 	for (hub = 0; hub < VGPU_HUBS; hub++) {
@@ -381,32 +462,33 @@ static u32 reg_read(struct vgpu_model *m, u32 index)
 	if (xcc == VGPU_NO_XCC)
 		return r->ram[index];
 	if (reg >= VGPU_HQD_FIRST && reg <= VGPU_HQD_LAST)
-		return hqd_bank(m, xcc)[reg - VGPU_HQD_FIRST];
+		return regs_hqd_bank(m, xcc)[reg - VGPU_HQD_FIRST];
 	if (reg >= VGPU_SPI_CSQ_STATUS && reg < VGPU_SPI_CSQ_COUNT_0 + VGPU_QUEUES)
-		return spi_csq_read(m, xcc, reg);
+		return regs_spi_csq_read(m, xcc, reg);
 	switch (reg) {
 	case VGPU_MM_DATA:
-		p = mm_data(m);
+		p = regs_mm_data(m);
 		return p ? *p : ~0u;
 	case VGPU_PCIE_DATA2:
-		slot = indirect_slot(r, r->ram[VGPU_PCIE_INDEX2], false);
+		slot = regs_indirect_slot(r, r->ram[VGPU_PCIE_INDEX2], false);
 		return slot < VGPU_INDIRECT_SLOTS ? r->indirect_value[slot] : 0;
 	case VGPU_SQ_SHADER_TMA_LO:
 	case VGPU_SQ_SHADER_TMA_HI:
-		return r->xcc[xcc].tma[GFX_CNTL_VMID(*gc_reg(m, xcc, VGPU_GRBM_GFX_CNTL))][reg - VGPU_SQ_SHADER_TMA_LO];
+		return r->xcc[xcc].tma[GFX_CNTL_VMID(*regs_gc_reg(m, xcc,
+								  VGPU_GRBM_GFX_CNTL))][reg - VGPU_SQ_SHADER_TMA_LO];
 	case VGPU_CC_SHADER_ARRAY:
-		return fused_off(m, xcc);
+		return regs_fused_off(m, xcc);
 	case VGPU_USER_SHADER_ARRAY:
-		slot = GFX_INDEX_SE(*gc_reg(m, xcc, VGPU_GRBM_GFX_INDEX));
+		slot = GFX_INDEX_SE(*regs_gc_reg(m, xcc, VGPU_GRBM_GFX_INDEX));
 		return slot < 8 ? r->xcc[xcc].user_cu_mask[slot] : 0;
 	default:
 		return r->ram[index];
 	}
 }
 
-static void user_cu_write(struct vgpu_model *m, u32 xcc, u32 value)
+static void regs_user_cu_write(struct vgpu_model *m, u32 xcc, u32 value)
 {
-	u32 gfx_index = *gc_reg(m, xcc, VGPU_GRBM_GFX_INDEX);
+	u32 gfx_index = *regs_gc_reg(m, xcc, VGPU_GRBM_GFX_INDEX);
 	u32 se;
 
 	for (se = 0; se < 8; se++)
@@ -414,7 +496,7 @@ static void user_cu_write(struct vgpu_model *m, u32 xcc, u32 value)
 			m->regs.xcc[xcc].user_cu_mask[se] = value;
 }
 
-static void clear_fault(struct vgpu_model *m, u32 hub)
+static void regs_clear_fault(struct vgpu_model *m, u32 hub)
 {
 	u32 *ram = m->regs.ram;
 
@@ -423,7 +505,7 @@ static void clear_fault(struct vgpu_model *m, u32 hub)
 	ram[vgpu_hub_reg(m, hub, VGPU_VM_FAULT_ADDR_HI)] = 0;
 }
 
-static void invalidate(struct vgpu_regs *r, u32 hub, u32 vmids)
+static void regs_invalidate(struct vgpu_regs *r, u32 hub, u32 vmids)
 {
 	u32 vmid;
 
@@ -435,7 +517,7 @@ static void invalidate(struct vgpu_regs *r, u32 hub, u32 vmids)
 }
 
 /* Registers that each hub has. Return: false if it is none of them. */
-static bool hub_write(struct vgpu_model *m, u32 index, u32 value)
+static bool regs_hub_write(struct vgpu_model *m, u32 index, u32 value)
 {
 	struct vgpu_regs *r = &m->regs;
 	u32 hub, eng;
@@ -446,16 +528,16 @@ static bool hub_write(struct vgpu_model *m, u32 index, u32 value)
 		eng = index - vgpu_hub_reg(m, hub, VGPU_VM_INV_ENG0_REQ);
 		if (eng < VGPU_VM_INV_ENGINES) {
 			if (value & INV_CLEAR_FAULT)
-				clear_fault(m, hub);
+				regs_clear_fault(m, hub);
 			if (value & INV_PTES)
-				invalidate(r, hub, INV_VMIDS(value));
+				regs_invalidate(r, hub, INV_VMIDS(value));
 			r->ram[vgpu_hub_reg(m, hub, VGPU_VM_INV_ENG0_ACK) + eng] = INV_VMIDS(value);
 			r->ram[index] = value;
 			return true;
 		}
 		if (index == vgpu_hub_reg(m, hub, VGPU_VM_FAULT_CNTL)) {
 			if (value & FAULT_CLEAR)
-				clear_fault(m, hub);
+				regs_clear_fault(m, hub);
 			r->ram[index] = value & ~FAULT_CLEAR;
 			return true;
 		}
@@ -467,7 +549,7 @@ static bool hub_write(struct vgpu_model *m, u32 index, u32 value)
  * User queues of SDMA. The driver waits for "idle" right after it has switched a queue off: it has
  * to be gone from the moment it was switched on. It is not heard before a queue has its doorbell.
  */
-static void sdma_rlc_write(struct vgpu_model *m, u32 rlc, u32 reg, u32 value)
+static void regs_sdma_rlc_write(struct vgpu_model *m, u32 rlc, u32 reg, u32 value)
 {
 	struct vgpu_regs *r = &m->regs;
 
@@ -475,11 +557,11 @@ static void sdma_rlc_write(struct vgpu_model *m, u32 rlc, u32 reg, u32 value)
 	if (reg == VGPU_SDMA_RB_CNTL && (value & VGPU_SDMA_RB_ENABLE))
 		r->ram[rlc + VGPU_SDMA_CONTEXT_STATUS] &= ~VGPU_SDMA_CONTEXT_IDLE;
 	if (reg == VGPU_SDMA_DOORBELL && (value & ~r->ram[rlc + reg] & VGPU_SDMA_DOORBELL_ENABLE))
-		vgpu_doorbell_drop(m, r->ram[rlc + VGPU_SDMA_DOORBELL_OFFSET] & 0x0ffffffc);
+		regs_drop_doorbell(m, r->ram[rlc + VGPU_SDMA_DOORBELL_OFFSET] & 0x0ffffffc);
 }
 
 /* What the driver calls the division of all XCCs into partitions of so many */
-static u32 partition_mode(u32 xccs, u32 xccs_in_partition)
+static u32 regs_partition_mode(u32 xccs, u32 xccs_in_partition)
 {
 	u32 partitions = xccs_in_partition ? xccs / xccs_in_partition : 1;
 
@@ -488,28 +570,28 @@ static u32 partition_mode(u32 xccs, u32 xccs_in_partition)
 	return xccs_in_partition > 1 && partitions <= 4 ? partitions - 1 : 4;	/* DPX, TPX, QPX; CPX */
 }
 
-static void reg_write(struct vgpu_model *m, u32 index, u32 value)
+static void regs_write(struct vgpu_model *m, u32 index, u32 value)
 {
 	struct vgpu_regs *r = &m->regs;
-	u32 reg, xcc = xcc_of(m, index, &reg);
+	u32 reg, xcc = regs_xcc_of(m, index, &reg);
 	const struct vgpu_asic *asic = m->config.asic;
 	u32 slot, rlc, *p;
 	u64 now;
 
 	if (xcc != VGPU_NO_XCC && reg >= VGPU_HQD_FIRST && reg <= VGPU_HQD_LAST) {
-		hqd_write(m, xcc, reg - VGPU_HQD_FIRST, value);
+		regs_hqd_write(m, xcc, reg - VGPU_HQD_FIRST, value);
 		return;
 	}
-	p = lut_reg(m, index);
+	p = regs_lut_reg(m, index);
 	if (p) {
 		*p = value;
 		return;
 	}
-	if (hub_write(m, index, value))
+	if (regs_hub_write(m, index, value))
 		return;
-	rlc = vgpu_sdma_rlc_of(m, index);
+	rlc = regs_sdma_rlc_of(m, index);
 	if (rlc)
-		sdma_rlc_write(m, rlc, index - rlc, value);
+		regs_sdma_rlc_write(m, rlc, index - rlc, value);
 	if (xcc == VGPU_NO_XCC) {
 		r->ram[index] = value;
 		return;
@@ -522,42 +604,44 @@ static void reg_write(struct vgpu_model *m, u32 index, u32 value)
 	if (index == asic->atc_status)
 		value = r->ram[index] & ~value;
 	if (asic->xcp_ctl && !xcc && reg == asic->xcp_ctl)
-		r->ram[asic->xcp_status] = partition_mode(m->config.xccs, XCP_CTL_XCCS(value)) << 4;
+		r->ram[asic->xcp_status] = regs_partition_mode(m->config.xccs,
+							       XCP_CTL_XCCS(value)) << 4;
 	switch (reg) {
 	case VGPU_MM_DATA:
-		p = mm_data(m);
+		p = regs_mm_data(m);
 		if (p)
 			*p = value;
 		return;
 	case VGPU_SPI_QUEUE_RESET:
 		if (value & 1)
-			queue_reset(m, xcc);
+			regs_queue_reset(m, xcc);
 		return;					/* clears itself */
 	case VGPU_CP_MEC_CNTL:
-		pipe_reset(r, xcc, value >> MEC1_PIPE0_RESET_SHIFT & 0xf);
+		regs_pipe_reset(r, xcc, value >> MEC1_PIPE0_RESET_SHIFT & 0xf);
 		break;
 	case VGPU_CP_PQ_WPTR_POLL:
 		r->xcc[xcc].wptr_poll |= value;		/* the next queue's request must not take back this one's */
 		break;
 	case VGPU_PCIE_DATA2:
-		slot = indirect_slot(r, r->ram[VGPU_PCIE_INDEX2], true);
+		slot = regs_indirect_slot(r, r->ram[VGPU_PCIE_INDEX2], true);
 		if (slot < VGPU_INDIRECT_SLOTS)
 			r->indirect_value[slot] = value;
 		return;
 	case VGPU_SQ_SHADER_TMA_LO:
 	case VGPU_SQ_SHADER_TMA_HI:
-		r->xcc[xcc].tma[GFX_CNTL_VMID(*gc_reg(m, xcc, VGPU_GRBM_GFX_CNTL))][reg - VGPU_SQ_SHADER_TMA_LO] = value;
+		r->xcc[xcc].tma[GFX_CNTL_VMID(*regs_gc_reg(m, xcc,
+							   VGPU_GRBM_GFX_CNTL))][reg - VGPU_SQ_SHADER_TMA_LO] = value;
 		return;
 	case VGPU_USER_SHADER_ARRAY:
-		user_cu_write(m, xcc, value);
+		regs_user_cu_write(m, xcc, value);
 		return;
 	case VGPU_RLC_SAFE_MODE:
 		value &= ~RLC_SAFE_MODE_CMD;		/* request taken */
 		break;
 	case VGPU_RLC_CLOCK_CAPTURE:
 		now = m->ops->now_ns(m->ctx) / VGPU_REFERENCE_NS;
-		*gc_reg(m, xcc, VGPU_RLC_CLOCK_LSB) = (u32)now;
-		*gc_reg(m, xcc, VGPU_RLC_CLOCK_MSB) = (u32)(now >> 32);
+		*regs_gc_reg(m, xcc, VGPU_RLC_CLOCK_LSB) = (u32)now;
+		*regs_gc_reg(m, xcc, VGPU_RLC_CLOCK_MSB) = (u32)(now >> 32);
 		break;
 	case VGPU_RCC_CONFIG_MEMSIZE:
 		return;
@@ -586,7 +670,7 @@ u32 vgpu_model_reg_read(struct vgpu_model *m, u32 index)
 	if (index >= m->regs.count)
 		return ~0u;
 	flags = vgpu_lock(&m->regs.lock);
-	value = reg_read(m, index);
+	value = regs_read(m, index);
 	vgpu_unlock(&m->regs.lock, flags);
 	return value;
 }
@@ -608,9 +692,9 @@ bool vgpu_model_reg_write(struct vgpu_model *m, u32 index, u32 value)
 	if (index >= m->regs.count)
 		return false;
 	flags = vgpu_lock(&m->regs.lock);
-	reg_write(m, index, value);
+	regs_write(m, index, value);
 	vgpu_unlock(&m->regs.lock, flags);
-	xcc_of(m, index, &reg);
+	regs_xcc_of(m, index, &reg);
 	return reg != VGPU_GRBM_GFX_CNTL && reg != VGPU_GRBM_GFX_INDEX;
 }
 
@@ -765,7 +849,7 @@ void vgpu_tlb_invalidate(struct vgpu_model *m, u32 hub, u32 vmids)
 {
 	unsigned long flags = vgpu_lock(&m->regs.lock);
 
-	invalidate(&m->regs, hub, vmids);
+	regs_invalidate(&m->regs, hub, vmids);
 	vgpu_unlock(&m->regs.lock, flags);
 }
 
@@ -792,7 +876,7 @@ void vgpu_regs_set_waves(struct vgpu_model *m, u32 xcc, u32 pipe, u32 queue, boo
 	if (vgpu_firmware(m, VGPU_FIRMWARE_LAGGING_WAVES)) {
 		unsigned long flags = vgpu_lock(&m->regs.lock);
 
-		note_waves(m, &r->seen[pipe][queue], mapped ? waves : 0);
+		regs_note_waves(m, &r->seen[pipe][queue], mapped ? waves : 0);
 		vgpu_unlock(&m->regs.lock, flags);
 	}
 	WRITE_ONCE(r->waves[pipe][queue], mapped ? waves : 0);

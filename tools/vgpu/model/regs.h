@@ -125,7 +125,10 @@
 /* 24 bits of addresses are compared if they are in 23:0, those above always, those below never */
 #define VGPU_WATCH_MASK(v, shift) (((u64)((v) & 0xffffff) << (shift)) | (0xffffffffffffULL & ~0ULL << (24 + (shift))))
 
-/* Banked by me, pipe and queue in GRBM_GFX_CNTL: the hardware queue descriptor, in the order of its copy in the MQD */
+/*
+ * Banked by me, pipe and queue in GRBM_GFX_CNTL: the hardware queue descriptor, in the order of its
+ * copy in the MQD
+ */
 #define VGPU_HQD_FIRST		(VGPU_BASE_GC0 + 0x1245u)
 #define VGPU_HQD_LAST		(VGPU_BASE_GC0 + 0x127cu)
 #define VGPU_HQD_REGS		(VGPU_HQD_LAST - VGPU_HQD_FIRST + 1)

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * sdma.c - SDMA engines: the kernel's rings (described by registers) and user queues (described by
+ * sdma.c - SDMA vgpu_sdma_engines: the kernel's rings (described by registers) and user queues (described by
  * MQDs)
  *
  * Copies take no device time. Kernel VMIDs and user VMIDs alike go through the memory hub.
  */
 #include "model.h"
+#include "sdma_regs.h"
 
 #define SDMA_OP(h)		((h) & 0xff)
 #define SDMA_SUBOP(h)		(((h) >> 8) & 0xff)
@@ -29,80 +30,41 @@ enum {
 	SDMA_SRBM_WRITE	= 14,
 };
 
-/* A ring's registers, from its first one; those that regs.c knows too are in regs.h */
-#define SDMA_RB_BASE		0x01
-#define SDMA_RB_BASE_HI		0x02
-#define SDMA_RB_RPTR		0x03
-#define SDMA_RB_RPTR_HI		0x04
-#define SDMA_RB_WPTR		0x05
-#define SDMA_RB_WPTR_HI		0x06
-#define SDMA_RB_RPTR_ADDR_HI	0x08
-#define SDMA_RB_RPTR_ADDR_LO	0x09
-#define SDMA_RB_IB_CNTL		0x0a		/* enable 0 */
-#define SDMA_RB_IB_OFFSET	0x0c		/* in dwords, of what is read next */
-#define SDMA_RB_IB_BASE_LO	0x0d
-#define SDMA_RB_IB_BASE_HI	0x0e
-#define SDMA_RB_IB_SIZE		0x0f
-#define SDMA_RB_BYTES(cntl)	(4u << (((cntl) >> 1) & 0x3f))
-#define SDMA_RB_VMID(cntl)	(((cntl) >> 24) & 0xf)
-#define SDMA_IB_ENABLE		1u
-#define SDMA_CONTEXT_EXCEPTION	0x10u		/* one of 6:4 */
-
-/* Dwords of the SDMA MQD that differ from the order of the registers */
-#define SDMA_MQD_CONTEXT_STATUS	 17
-#define SDMA_MQD_DOORBELL_OFFSET 22
-#define SDMA_MQD_DONE		 32		/* MIDCMD_DATA0 and 1: bytes of the packet that was interrupted */
-
 #define SDMA_USER_RING_ID	2
 #define SDMA_INDIRECT_DWORDS	6
 
 #define SDMA_SRC_TRAP		224
 
-/* The kernel's rings of an engine: buffer moves and everything else; page tables, if the firmware is new enough */
+/*
+ * The kernel's rings of an engine: buffer moves and everything else; page tables, if the firmware
+ * is new enough
+ */
 #define SDMA_GFX_RING		0x80
 #define SDMA_GFX_RING_ID	0
 #define SDMA_PAGE_RING_ID	3
 
-static u32 engines(const struct vgpu_model *m)
-{
-	return vgpu_aids(&m->config) * m->config.layout->sdma_per_aid;
-}
-
-static u32 aid_of(const struct vgpu_model *m, u32 engine)
-{
-	return engine / m->config.layout->sdma_per_aid;
-}
-
-static u32 engine_regs(const struct vgpu_model *m, u32 engine)
-{
-	return m->config.layout->sdma[aid_of(m, engine)][engine % m->config.layout->sdma_per_aid];
-}
-
 /* Of an engine's interrupts */
-static u8 client_of(const struct vgpu_model *m, u32 engine)
+static u8 sdma_client_of(const struct vgpu_model *m, u32 engine)
 {
-	return m->config.asic->sdma_client[m->config.layout->sdma_place[aid_of(m, engine)] + engine % m->config.layout->sdma_per_aid];
-}
-
-/* First register of user queue @n of an engine */
-static u32 rlc_regs(const struct vgpu_model *m, u32 engine, u32 n)
-{
-	return engine_regs(m, engine) + VGPU_SDMA_RLC_FIRST + n * VGPU_SDMA_RLC_REGS;
+	return m->config.asic->sdma_client[m->config.layout->sdma_place[vgpu_sdma_aid(m, engine)] + engine % m->config.layout->sdma_per_aid];
 }
 
 /* Packets name registers of the I/O die that their engine is on */
-static u32 reg_index(const struct vgpu_model *m, const struct vgpu_queue *q, u32 index)
+static u32 sdma_reg_index(const struct vgpu_model *m, const struct vgpu_queue *q, u32 index)
 {
-	return (index & (vgpu_aid_regs(&m->config, 1) - 1)) + vgpu_aid_regs(&m->config, aid_of(m, q->engine));
+	return (index & (vgpu_aid_regs(&m->config, 1) - 1)) + vgpu_aid_regs(&m->config, vgpu_sdma_aid(m, q->engine));
 }
 
-static u64 addr64(const u32 *p)
+static u64 sdma_addr64(const u32 *p)
 {
 	return p[0] | (u64)p[1] << 32;
 }
 
-/* By words: the kernel's memmove() goes byte by byte on a CPU that says it is fast at that, as QEMU's does. */
-static void copy_words(u64 *to, const u64 *from, u32 words)
+/*
+ * By words: the kernel's memmove() goes byte by byte on a CPU that says it is fast at that, as
+ * QEMU's does.
+ */
+static void sdma_copy_words(u64 *to, const u64 *from, u32 words)
 {
 	u32 i;
 
@@ -110,15 +72,15 @@ static void copy_words(u64 *to, const u64 *from, u32 words)
 		WRITE_ONCE(to[i], READ_ONCE(from[i]));
 }
 
-static void copy(void *to, const void *from, u32 n)
+static void sdma_copy(void *to, const void *from, u32 n)
 {
 	if (!(((uintptr_t)to | (uintptr_t)from | n) & 7))
-		copy_words(to, from, n / 8);
+		sdma_copy_words(to, from, n / 8);
 	else
 		memmove(to, from, n);
 }
 
-static u32 to_page_end(u64 va, u32 most)
+static u32 sdma_to_page_end(u64 va, u32 most)
 {
 	u32 n = VGPU_PAGE - (va & (VGPU_PAGE - 1));
 
@@ -126,30 +88,31 @@ static u32 to_page_end(u64 va, u32 most)
 }
 
 /* @dst: one or two; @done: bytes of it that an earlier try has copied, and this one */
-static bool copy_linear(struct vgpu_model *m, u32 as, u64 src, const u64 *dst, u32 dsts, u64 bytes, u64 *done)
+static bool sdma_copy_linear(struct vgpu_model *m, u32 as, u64 src, const u64 *dst, u32 dsts,
+			     u64 bytes, u64 *done)
 {
 	while (*done < bytes) {
 		u64 left = bytes - *done;
-		u32 n = to_page_end(src + *done, left < VGPU_PAGE ? (u32)left : VGPU_PAGE), i;
+		u32 n = sdma_to_page_end(src + *done, left < VGPU_PAGE ? (u32)left : VGPU_PAGE), i;
 		void *from, *to[2];
 
 		for (i = 0; i < dsts; i++)
-			n = to_page_end(dst[i] + *done, n);
+			n = sdma_to_page_end(dst[i] + *done, n);
 		from = vgpu_vm_ptr(m, as, src + *done, n, false);
 		for (i = 0; i < dsts; i++)
 			to[i] = vgpu_vm_ptr(m, as, dst[i] + *done, n, true);
 		if (!from || !to[0] || !to[dsts - 1])
 			return false;
 		for (i = 0; i < dsts; i++)
-			copy(to[i], from, n);
+			sdma_copy(to[i], from, n);
 		*done += n;
 	}
 	*done = 0;
 	return true;
 }
 
-/* @done: as in copy_linear() */
-static bool const_fill(struct vgpu_model *m, u32 as, u64 dst, u32 value, u64 bytes, u64 *done)
+/* @done: as in sdma_copy_linear() */
+static bool sdma_const_fill(struct vgpu_model *m, u32 as, u64 dst, u32 value, u64 bytes, u64 *done)
 {
 	for (dst &= ~3ULL, bytes &= ~3ULL; *done < bytes;) {
 		u64 d = dst + *done, left = bytes - *done;
@@ -169,7 +132,8 @@ static bool const_fill(struct vgpu_model *m, u32 as, u64 dst, u32 value, u64 byt
 }
 
 /* WRITE with @dwords of data behind the four dwords of its head */
-static bool write_linear(struct vgpu_model *m, const struct vgpu_stream *s, u64 dst, u32 dwords)
+static bool sdma_write_linear(struct vgpu_model *m, const struct vgpu_stream *s, u64 dst,
+			      u32 dwords)
 {
 	u32 chunk[SDMA_CHUNK_DWORDS], done, n;
 
@@ -182,9 +146,10 @@ static bool write_linear(struct vgpu_model *m, const struct vgpu_stream *s, u64 
 	return true;
 }
 
-static bool write_ptes(struct vgpu_model *m, u32 as, const u32 *p)
+static bool sdma_write_ptes(struct vgpu_model *m, u32 as, const u32 *p)
 {
-	u64 dst = addr64(p + 1), mask = addr64(p + 3), value = addr64(p + 5), increment = addr64(p + 7);
+	u64 dst = sdma_addr64(p + 1), mask = sdma_addr64(p + 3), value = sdma_addr64(p +
+										     5), increment = sdma_addr64(p + 7);
 	u32 count = (p[9] & 0x7ffff) + 1;
 
 	for (; count; count--, dst += 8, value += increment)
@@ -194,47 +159,48 @@ static bool write_ptes(struct vgpu_model *m, u32 as, const u32 *p)
 }
 
 /* Return: 1 done, 0 the comparison failed and is to be repeated, -1 fault or unknown */
-static int atomic_packet(struct vgpu_model *m, u32 as, const u32 *p)
+static int sdma_atomic_packet(struct vgpu_model *m, u32 as, const u32 *p)
 {
 	bool loop = p[0] & (1u << 16), matched;
 
-	if (!vgpu_atomic(m, as, (p[0] >> 25) & 0x7f, addr64(p + 1), addr64(p + 3), addr64(p + 5), &matched))
+	if (!vgpu_atomic(m, as, (p[0] >> 25) & 0x7f, sdma_addr64(p + 1), sdma_addr64(p + 3),
+			 sdma_addr64(p + 5), &matched))
 		return -1;
 	return !loop || matched;
 }
 
 /* How much of what follows a COND_EXE is left out. Return: dwords, U32_MAX after a fault */
-static u32 left_out(struct vgpu_model *m, u32 as, const u32 *p)
+static u32 sdma_left_out(struct vgpu_model *m, u32 as, const u32 *p)
 {
 	u32 value;
 
-	if (!vgpu_vm_read(m, as, addr64(p + 1) & ~3ULL, &value, 4))
+	if (!vgpu_vm_read(m, as, sdma_addr64(p + 1) & ~3ULL, &value, 4))
 		return U32_MAX;
 	return value == p[3] ? 0 : p[4] & 0x3fff;
 }
 
 /* Return: 1 it holds, 0 wait, -1 fault */
-static int poll_packet(struct vgpu_model *m, const struct vgpu_queue *q, u32 as, const u32 *p)
+static int sdma_poll_packet(struct vgpu_model *m, const struct vgpu_queue *q, u32 as, const u32 *p)
 {
 	bool memory = p[0] >> 31, hdp = p[0] & (1u << 26);
 	u32 function = (p[0] >> 28) & 7, value, reference = p[3], mask = p[4];
 
 	if (memory) {
-		if (!vgpu_vm_read(m, as, addr64(p + 1) & ~3ULL, &value, 4))
+		if (!vgpu_vm_read(m, as, sdma_addr64(p + 1) & ~3ULL, &value, 4))
 			return -1;
 	} else {
 		if (hdp && !VGPU_AS_VMID(as))
-			vgpu_model_reg_write(m, reg_index(m, q, p[2] >> 2), reference);
-		value = vgpu_model_reg_read(m, reg_index(m, q, p[1] >> 2));
+			vgpu_model_reg_write(m, sdma_reg_index(m, q, p[2] >> 2), reference);
+		value = vgpu_model_reg_read(m, sdma_reg_index(m, q, p[1] >> 2));
 	}
 	return vgpu_compare(function, value & mask, reference);
 }
 
-static void raise_trap(struct vgpu_model *m, struct vgpu_queue *q, u32 context)
+static void sdma_raise_trap(struct vgpu_model *m, struct vgpu_queue *q, u32 context)
 {
 	u32 iv[VGPU_IV_DWORDS];
 
-	vgpu_iv_fill(iv, client_of(m, q->engine), SDMA_SRC_TRAP, q->ring_id, q->vmid,
+	vgpu_iv_fill(iv, sdma_client_of(m, q->engine), SDMA_SRC_TRAP, q->ring_id, q->vmid,
 		     vgpu_ih_pasid(m, q->hub, q->vmid));
 	iv[3] |= vgpu_hub_node(m, q->hub) << 16;
 	iv[4] = context;
@@ -242,7 +208,7 @@ static void raise_trap(struct vgpu_model *m, struct vgpu_queue *q, u32 context)
 }
 
 /* Dwords of the packet that starts with @p (its first four are readable), 0 if it is unknown */
-static u32 packet_dwords(const u32 *p)
+static u32 sdma_packet_dwords(const u32 *p)
 {
 	static const u8 dwords[] = {
 		[SDMA_COPY] = 7, [SDMA_INDIRECT] = 6, [SDMA_FENCE] = 4, [SDMA_TRAP] = 2, [SDMA_POLL] = 6, [SDMA_COND_EXE] = 5,
@@ -261,8 +227,11 @@ static u32 packet_dwords(const u32 *p)
 	return op < ARRAY_SIZE(dwords) ? dwords[op] : 0;
 }
 
-/* Where the next packet comes from: the indirect buffer, or the ring. User VMIDs and the kernel's alike go through the memory hub. */
-static struct vgpu_stream stream_of(const struct vgpu_queue *q)
+/*
+ * Where the next packet comes from: the indirect buffer, or the ring. User VMIDs and the kernel's
+ * alike go through the memory hub.
+ */
+static struct vgpu_stream sdma_stream_of(const struct vgpu_queue *q)
 {
 	if (q->ib_depth)
 		return q->ib[0];
@@ -275,7 +244,7 @@ static struct vgpu_stream stream_of(const struct vgpu_queue *q)
 	};
 }
 
-static void advance(struct vgpu_queue *q, u32 dwords)
+static void sdma_advance(struct vgpu_queue *q, u32 dwords)
 {
 	if (q->ib_depth)
 		q->ib[0].pos += dwords;
@@ -288,7 +257,7 @@ static void advance(struct vgpu_queue *q, u32 dwords)
  * tried again: copies and fills go on where they were,
  * other packets may begin anew.
  */
-static void failed(struct vgpu_model *m, struct vgpu_queue *q, const char *what, u64 detail)
+static void sdma_failed(struct vgpu_model *m, struct vgpu_queue *q, const char *what, u64 detail)
 {
 	if (m->retried) {
 		q->ready_ns = m->now_ns + VGPU_AGAIN_NS;
@@ -301,43 +270,45 @@ static void failed(struct vgpu_model *m, struct vgpu_queue *q, const char *what,
 }
 
 /* One packet. Return: false if it has to wait, or is not complete, or the queue is stuck. */
-static bool step(struct vgpu_model *m, struct vgpu_queue *q)
+static bool sdma_step(struct vgpu_model *m, struct vgpu_queue *q)
 {
-	const struct vgpu_stream s = stream_of(q);
+	const struct vgpu_stream s = sdma_stream_of(q);
 	u64 left = s.end - s.pos;
 	u32 p[SDMA_MAX_DWORDS] = { 0 }, dwords, skip = 0;
 	bool ok = true;
 	int holds = 1;
 
 	if (!vgpu_stream_read(m, &s, 0, p, left < 4 ? (u32)left : 4)) {
-		failed(m, q, "packets are not mapped", s.base);
+		sdma_failed(m, q, "packets are not mapped", s.base);
 		return false;
 	}
-	dwords = packet_dwords(p);
+	dwords = sdma_packet_dwords(p);
 	if (!dwords) {
-		failed(m, q, "bad SDMA packet", p[0]);
+		sdma_failed(m, q, "bad SDMA packet", p[0]);
 		return false;
 	}
 	if (SDMA_OP(p[0]) == SDMA_NOP) {
-		advance(q, dwords < left ? dwords : (u32)left);
+		sdma_advance(q, dwords < left ? dwords : (u32)left);
 		return true;
 	}
 	if (dwords > left) {
 		if (q->ib_depth)			/* a buffer does not grow */
-			failed(m, q, "packet is cut off", p[0]);
+			sdma_failed(m, q, "packet is cut off", p[0]);
 		return false;
 	}
 	if (!vgpu_stream_read(m, &s, 0, p, dwords < SDMA_MAX_DWORDS ? dwords : SDMA_MAX_DWORDS)) {
-		failed(m, q, "packets are not mapped", s.base);
+		sdma_failed(m, q, "packets are not mapped", s.base);
 		return false;
 	}
 	switch (SDMA_OP(p[0])) {
 	case SDMA_COPY:
-		ok = copy_linear(m, s.as, addr64(p + 3), (const u64[]){ addr64(p + 5), addr64(p + 7) }, p[0] & SDMA_BROADCAST ? 2 : 1,
-				 (u64)(p[1] & 0x3fffffff) + 1, &q->done);
+		ok = sdma_copy_linear(m, s.as, sdma_addr64(p + 3),
+				      (const u64[]){ sdma_addr64(p + 5), sdma_addr64(p +
+										     7) }, p[0] & SDMA_BROADCAST ? 2 : 1,
+				      (u64)(p[1] & 0x3fffffff) + 1, &q->done);
 		break;
 	case SDMA_WRITE:
-		ok = write_linear(m, &s, addr64(p + 1), (p[3] & 0xfffff) + 1);
+		ok = sdma_write_linear(m, &s, sdma_addr64(p + 1), (p[3] & 0xfffff) + 1);
 		break;
 	case SDMA_INDIRECT:
 		if (q->ib_depth) {
@@ -347,50 +318,51 @@ static bool step(struct vgpu_model *m, struct vgpu_queue *q)
 		q->ib_depth = 1;
 		q->ib[0] = (struct vgpu_stream) {
 			.as = VGPU_AS(q->hub, q->vmid ? q->vmid : (p[0] >> 16) & 0xf),
-			.base = addr64(p + 1) & ~0x1fULL,
+			.base = sdma_addr64(p + 1) & ~0x1fULL,
 			.mask = ~0ULL,
 			.end = p[3] & 0xfffff,
 		};
 		return true;				/* the packet is left behind at the buffer's end */
 	case SDMA_FENCE:
-		ok = vgpu_vm_write32(m, s.as, addr64(p + 1), p[3]);
+		ok = vgpu_vm_write32(m, s.as, sdma_addr64(p + 1), p[3]);
 		break;
 	case SDMA_TRAP:
-		raise_trap(m, q, p[1] & 0x0fffffff);
+		sdma_raise_trap(m, q, p[1] & 0x0fffffff);
 		break;
 	case SDMA_POLL:
-		holds = poll_packet(m, q, s.as, p);
+		holds = sdma_poll_packet(m, q, s.as, p);
 		break;
 	case SDMA_COND_EXE:
-		skip = left_out(m, s.as, p);
+		skip = sdma_left_out(m, s.as, p);
 		ok = skip != U32_MAX;
 		if (ok && skip > left - dwords)
 			return false;
 		break;
 	case SDMA_ATOMIC:
-		holds = atomic_packet(m, s.as, p);
+		holds = sdma_atomic_packet(m, s.as, p);
 		break;
 	case SDMA_FILL:
-		ok = const_fill(m, s.as, addr64(p + 1), p[3], (u64)(p[4] & 0x3fffffff) + 1, &q->done);
+		ok = sdma_const_fill(m, s.as, sdma_addr64(p + 1), p[3], (u64)(p[4] & 0x3fffffff) +
+				     1, &q->done);
 		break;
 	case SDMA_PTEPDE:
-		ok = write_ptes(m, s.as, p);
+		ok = sdma_write_ptes(m, s.as, p);
 		break;
 	case SDMA_TIMESTAMP:
-		ok = vgpu_vm_write64(m, s.as, addr64(p + 1), m->now_ns / VGPU_REFERENCE_NS);
+		ok = vgpu_vm_write64(m, s.as, sdma_addr64(p + 1), m->now_ns / VGPU_REFERENCE_NS);
 		break;
 	case SDMA_SRBM_WRITE:
 		if (!VGPU_AS_VMID(s.as))
-			vgpu_model_reg_write(m, reg_index(m, q, p[1]), p[2]);
+			vgpu_model_reg_write(m, sdma_reg_index(m, q, p[1]), p[2]);
 		break;
 	}
 	if (!ok || holds < 0) {
-		failed(m, q, "SDMA packet failed", p[0]);
+		sdma_failed(m, q, "SDMA packet failed", p[0]);
 		return false;
 	}
 	if (!holds)
 		return false;
-	advance(q, dwords + skip);
+	sdma_advance(q, dwords + skip);
 	return true;
 }
 
@@ -408,15 +380,18 @@ bool vgpu_sdma_run(struct vgpu_model *m, struct vgpu_queue *q)
 
 	m->client = VGPU_UTCL2_SDMA0 + q->engine;
 	m->retried = false;
-	/* Packets of an earlier lap would be executed again, with what is in their buffers by now. */
+	/*
+	 * Packets of an earlier lap would be executed again, with what is in their buffers by now.
+	 */
 	if (!q->stuck && q->wptr > q->rptr && q->wptr - q->rptr > q->ring_bytes)
-		failed(m, q, "write pointer is beyond the ring", q->wptr);
+		sdma_failed(m, q, "write pointer is beyond the ring", q->wptr);
 	m->retry = vgpu_queue_retries(m, q);
 	while (!q->stuck && !m->retried) {
 		if (q->ib_depth && q->ib[0].pos >= q->ib[0].end) {
 			q->ib_depth = 0;
-			advance(q, SDMA_INDIRECT_DWORDS);
-		} else if ((!q->ib_depth && (q->rptr >= q->wptr || q->closing)) || !step(m, q)) {
+			sdma_advance(q, SDMA_INDIRECT_DWORDS);
+		} else if ((!q->ib_depth && (q->rptr >= q->wptr || q->closing)) ||
+			   !sdma_step(m, q)) {
 			break;
 		}
 		progress = true;
@@ -434,39 +409,39 @@ bool vgpu_sdma_run(struct vgpu_model *m, struct vgpu_queue *q)
 	return progress;
 }
 
-static u64 reg64(struct vgpu_model *m, u32 lo, u32 hi)
+static u64 sdma_reg64(struct vgpu_model *m, u32 lo, u32 hi)
 {
 	return vgpu_reg(m, lo) | (u64)vgpu_reg(m, hi) << 32;
 }
 
 /* A queue as the registers from @regs on describe it */
-static struct vgpu_queue *map_registers(struct vgpu_model *m, u32 engine, u32 regs, u8 ring_id)
+static struct vgpu_queue *sdma_map_registers(struct vgpu_model *m, u32 engine, u32 regs, u8 ring_id)
 {
 	struct vgpu_queue *q = vgpu_queue_alloc(m, VGPU_QUEUE_SDMA);
 	u32 cntl = vgpu_reg(m, regs + VGPU_SDMA_RB_CNTL);
 
 	if (!q)
 		return NULL;
-	q->hub = (u8)(VGPU_HUB_MM + aid_of(m, engine));
+	q->hub = (u8)(VGPU_HUB_MM + vgpu_sdma_aid(m, engine));
 	q->engine = engine;
 	q->ring_id = ring_id;
 	q->regs = regs;
 	q->vmid = SDMA_RB_VMID(cntl);
 	q->pasid = q->vmid ? (u16)vgpu_ih_pasid(m, VGPU_HUB_MM, q->vmid) : 0;
-	q->ring = reg64(m, regs + SDMA_RB_BASE, regs + SDMA_RB_BASE_HI) << 8;
+	q->ring = sdma_reg64(m, regs + SDMA_RB_BASE, regs + SDMA_RB_BASE_HI) << 8;
 	q->ring_bytes = SDMA_RB_BYTES(cntl);
-	q->rptr_addr = reg64(m, regs + SDMA_RB_RPTR_ADDR_LO, regs + SDMA_RB_RPTR_ADDR_HI);
-	q->rptr = reg64(m, regs + SDMA_RB_RPTR, regs + SDMA_RB_RPTR_HI);
-	q->wptr = reg64(m, regs + SDMA_RB_WPTR, regs + SDMA_RB_WPTR_HI);
+	q->rptr_addr = sdma_reg64(m, regs + SDMA_RB_RPTR_ADDR_LO, regs + SDMA_RB_RPTR_ADDR_HI);
+	q->rptr = sdma_reg64(m, regs + SDMA_RB_RPTR, regs + SDMA_RB_RPTR_HI);
+	q->wptr = sdma_reg64(m, regs + SDMA_RB_WPTR, regs + SDMA_RB_WPTR_HI);
 	q->has_doorbell = vgpu_reg(m, regs + VGPU_SDMA_DOORBELL) & VGPU_SDMA_DOORBELL_ENABLE;
 	q->doorbell = vgpu_reg(m, regs + VGPU_SDMA_DOORBELL_OFFSET) & 0x0ffffffc;
 	return q;
 }
 
 /* The kernel's rings stop at once: it has waited for what it cares for. */
-static void poll_kernel_ring(struct vgpu_model *m, u32 engine, u32 ring)
+static void sdma_poll_kernel_ring(struct vgpu_model *m, u32 engine, u32 ring)
 {
-	u32 regs = engine_regs(m, engine) + (ring ? m->config.asic->sdma_page_ring : SDMA_GFX_RING);
+	u32 regs = vgpu_sdma_engine_regs(m, engine) + (ring ? m->config.asic->sdma_page_ring : SDMA_GFX_RING);
 	struct vgpu_queue **q = &m->sdma_ring[engine][ring];
 
 	if (!(vgpu_reg(m, regs + VGPU_SDMA_RB_CNTL) & VGPU_SDMA_RB_ENABLE)) {
@@ -476,9 +451,9 @@ static void poll_kernel_ring(struct vgpu_model *m, u32 engine, u32 ring)
 		return;
 	}
 	if (!*q)
-		*q = map_registers(m, engine, regs, ring ? SDMA_PAGE_RING_ID : SDMA_GFX_RING_ID);
+		*q = sdma_map_registers(m, engine, regs, ring ? SDMA_PAGE_RING_ID : SDMA_GFX_RING_ID);
 	if (*q && !(*q)->has_doorbell)
-		(*q)->wptr = reg64(m, regs + SDMA_RB_WPTR, regs + SDMA_RB_WPTR_HI);
+		(*q)->wptr = sdma_reg64(m, regs + SDMA_RB_WPTR, regs + SDMA_RB_WPTR_HI);
 }
 
 /*
@@ -486,15 +461,15 @@ static void poll_kernel_ring(struct vgpu_model *m, u32 engine, u32 ring)
  * doorbell; the driver enables it once more, without one, only to read its pointers. It is idle
  * when the indirect buffer that it was in has ended. Return: it is not.
  */
-static bool poll_user_queue(struct vgpu_model *m, u32 engine, u32 n)
+static bool sdma_poll_user_queue(struct vgpu_model *m, u32 engine, u32 n)
 {
-	u32 regs = rlc_regs(m, engine, n);
+	u32 regs = vgpu_sdma_rlc_regs(m, engine, n);
 	u32 status = regs + VGPU_SDMA_CONTEXT_STATUS;
 	struct vgpu_queue **q = &m->sdma_rlc[engine][n];
 
 	if ((vgpu_reg(m, regs + VGPU_SDMA_RB_CNTL) & VGPU_SDMA_RB_ENABLE) && (vgpu_reg(m, regs + VGPU_SDMA_DOORBELL) & VGPU_SDMA_DOORBELL_ENABLE)) {
 		if (!*q)
-			*q = map_registers(m, engine, regs, SDMA_USER_RING_ID);
+			*q = sdma_map_registers(m, engine, regs, SDMA_USER_RING_ID);
 		if (*q)
 			(*q)->closing = false;
 		vgpu_reg_set(m, status, vgpu_reg(m, status) & ~VGPU_SDMA_CONTEXT_IDLE);
@@ -518,37 +493,14 @@ void vgpu_sdma_poll_registers(struct vgpu_model *m)
 	bool written = READ_ONCE(m->regs.sdma_rlc_written);
 
 	WRITE_ONCE(m->regs.sdma_rlc_written, false);
-	for (e = 0; e < engines(m); e++) {
+	for (e = 0; e < vgpu_sdma_engines(m); e++) {
 		for (i = 0; i < VGPU_SDMA_RINGS; i++)
-			poll_kernel_ring(m, e, i);
+			sdma_poll_kernel_ring(m, e, i);
 		for (i = 0; (written || m->sdma_rlcs) && i < VGPU_SDMA_RLCS; i++)
-			rlcs += poll_user_queue(m, e, i);
+			rlcs += sdma_poll_user_queue(m, e, i);
 	}
 	if (written || m->sdma_rlcs)
 		m->sdma_rlcs = rlcs;
-}
-
-/* If @index is a register of a user queue: where these begin. Return: 0 if it is not. */
-u32 vgpu_sdma_rlc_of(const struct vgpu_model *m, u32 index)
-{
-	u32 e, offset;
-
-	for (e = 0; e < engines(m); e++) {
-		offset = index - rlc_regs(m, e, 0);
-		if (offset < VGPU_SDMA_RLCS * VGPU_SDMA_RLC_REGS)
-			return index - offset % VGPU_SDMA_RLC_REGS;
-	}
-	return 0;
-}
-
-/** vgpu_sdma_reset() - power-on values of registers; the caller sets all others to zero */
-void vgpu_sdma_reset(struct vgpu_model *m)
-{
-	u32 e, i;
-
-	for (e = 0; e < engines(m); e++)
-		for (i = 0; i < VGPU_SDMA_RLCS; i++)
-			vgpu_reg_set(m, rlc_regs(m, e, i) + VGPU_SDMA_CONTEXT_STATUS, VGPU_SDMA_CONTEXT_IDLE);
 }
 
 /**
@@ -563,12 +515,12 @@ struct vgpu_queue *vgpu_sdma_map(struct vgpu_model *m, const struct vgpu_map_req
 	u32 mqd[SDMA_MQD_DONE + 2];
 	struct vgpu_queue *q;
 
-	if (request->engine >= engines(m) || !vgpu_vm_read(m, VGPU_AS_KERNEL, request->mqd, mqd, sizeof(mqd)))
+	if (request->engine >= vgpu_sdma_engines(m) || !vgpu_vm_read(m, VGPU_AS_KERNEL, request->mqd, mqd, sizeof(mqd)))
 		return NULL;
 	q = vgpu_queue_alloc(m, VGPU_QUEUE_SDMA);
 	if (!q)
 		return NULL;
-	q->hub = (u8)(VGPU_HUB_MM + aid_of(m, request->engine));
+	q->hub = (u8)(VGPU_HUB_MM + vgpu_sdma_aid(m, request->engine));
 	q->engine = request->engine;
 	q->ring_id = SDMA_USER_RING_ID;
 	q->from_runlist = true;
@@ -593,22 +545,7 @@ struct vgpu_queue *vgpu_sdma_map(struct vgpu_model *m, const struct vgpu_map_req
 			.end = mqd[SDMA_RB_IB_SIZE],
 		};
 	}
-	q->done = addr64(mqd + SDMA_MQD_DONE);
+	q->done = sdma_addr64(mqd + SDMA_MQD_DONE);
 	vgpu_queue_fetch_wptr(m, q, request->wptr_addr);
 	return q;
-}
-
-/** vgpu_sdma_save() - a user queue that is unmapped continues with what its MQD says */
-void vgpu_sdma_save(struct vgpu_model *m, struct vgpu_queue *q)
-{
-	const u32 ib[] = {
-		q->ib_depth ? SDMA_IB_ENABLE : 0, 0, (u32)q->ib[0].pos, (u32)q->ib[0].base, (u32)(q->ib[0].base >> 32),
-		(u32)q->ib[0].end,
-	};
-	const u32 rptr[] = { (u32)q->rptr, (u32)(q->rptr >> 32) }, done[] = { (u32)q->done, (u32)(q->done >> 32) };
-
-	vgpu_vm_write(m, VGPU_AS_KERNEL, q->mqd + SDMA_RB_RPTR * 4, rptr, sizeof(rptr));
-	vgpu_vm_write(m, VGPU_AS_KERNEL, q->mqd + SDMA_RB_IB_CNTL * 4, ib, sizeof(ib));
-	vgpu_vm_write(m, VGPU_AS_KERNEL, q->mqd + SDMA_MQD_DONE * 4, done, sizeof(done));
-	vgpu_vm_write32(m, VGPU_AS_KERNEL, q->mqd + SDMA_MQD_CONTEXT_STATUS * 4, q->stuck ? SDMA_CONTEXT_EXCEPTION : 0);
 }

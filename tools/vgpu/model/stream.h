@@ -25,7 +25,10 @@ bool vgpu_stream_read(struct vgpu_model *m, const struct vgpu_stream *s, u64 off
 
 bool vgpu_atomic(struct vgpu_model *m, u32 as, u32 op, u64 va, u64 operand, u64 compare, bool *matched);
 
-/* Wait packets: does @value hold against @reference under the function that both packet formats encode alike? */
+/*
+ * Wait packets: does @value hold against @reference under the function that both packet formats
+ * encode alike?
+ */
 static inline bool vgpu_compare(u32 function, u32 value, u32 reference)
 {
 	switch (function) {

@@ -322,10 +322,16 @@ u32 vgpu_discovery_build(const struct vgpu_config *config, u8 *table, u32 size);
 struct vgpu_model *vgpu_model_create(const struct vgpu_config *config, const struct vgpu_platform_ops *ops, void *ctx);
 void vgpu_model_destroy(struct vgpu_model *m);
 
-/* Power-on state, as after a function level reset; memory and counters stay. Not while vgpu_model_run() runs. */
+/*
+ * Power-on state, as after a function level reset; memory and counters stay. Not while
+ * vgpu_model_run() runs.
+ */
 void vgpu_model_reset(struct vgpu_model *m);
 
-/* Garbage into the MQD of the queue that was saved last and is not mapped again. Return: false if there is none. */
+/*
+ * Garbage into the MQD of the queue that was saved last and is not mapped again. Return: false if
+ * there is none.
+ */
 bool vgpu_model_scribble(struct vgpu_model *m);
 
 /*
@@ -350,7 +356,10 @@ const char *vgpu_firmware_name(u32 firmware);
 /* Size of BAR5: a power of two that all registers fit in */
 u32 vgpu_model_reg_bytes(const struct vgpu_model *m);
 
-/* Registers, by dword index in BAR5. Any context, also with interrupts off; never calls back into @ops. */
+/*
+ * Registers, by dword index in BAR5. Any context, also with interrupts off; never calls back into
+ * @ops.
+ */
 u32 vgpu_model_reg_read(struct vgpu_model *m, u32 index);
 bool vgpu_model_reg_write(struct vgpu_model *m, u32 index, u32 value);
 bool vgpu_model_asked(const struct vgpu_model *m);
@@ -368,13 +377,18 @@ bool vgpu_model_asked(const struct vgpu_model *m);
  */
 u64 vgpu_model_run(struct vgpu_model *m);
 
-/* Text for debugfs: returns the bytes written, never more than @size. Not while vgpu_model_run() runs. */
+/*
+ * Text for debugfs: returns the bytes written, never more than @size. Not while vgpu_model_run()
+ * runs.
+ */
 u32 vgpu_model_print_stats(struct vgpu_model *m, char *buf, u32 size);
 u32 vgpu_model_print_queues(struct vgpu_model *m, char *buf, u32 size);
 u32 vgpu_model_print_cus(struct vgpu_model *m, char *buf, u32 size);
 /* Lines "pasid ns": time for which its compute queues had waves, added up */
 u32 vgpu_model_print_busy(struct vgpu_model *m, char *buf, u32 size);
-/* Lines "number ns", the oldest first: what the last requests took that took waves off the device */
+/*
+ * Lines "number ns", the oldest first: what the last requests took that took waves off the device
+ */
 u32 vgpu_model_print_saves(struct vgpu_model *m, char *buf, u32 size);
 
 #endif /* VGPU_MODEL_H */

@@ -10,8 +10,6 @@
  */
 #include "model.h"
 
-#define LDS_BYTES_PER_CU	65536
-#define VGPRS_PER_SIMD		512
 #define PIPE_PRIORITIES		3
 
 bool vgpu_waves_init(struct vgpu_model *m)
@@ -30,10 +28,10 @@ bool vgpu_waves_init(struct vgpu_model *m)
 	for (x = m->xcc; x < m->xcc + c->xccs; x++) {
 		for (i = 0; i < c->cus * c->simds_per_cu; i++) {
 			x->simd[i].waves = (u16)c->waves_per_simd;
-			x->simd[i].vgprs = VGPRS_PER_SIMD;
+			x->simd[i].vgprs = VGPU_SIMD_VGPRS;
 		}
 		for (i = 0; i < c->cus; i++)
-			x->lds_free[i] = LDS_BYTES_PER_CU;
+			x->lds_free[i] = VGPU_CU_LDS_BYTES;
 	}
 	m->slots = c->cus * c->simds_per_cu * c->waves_per_simd;
 	return true;
@@ -69,24 +67,18 @@ void vgpu_group_put(struct vgpu_model *m, struct vgpu_group *g)
 	vgpu_list_add(&g->link, &m->free_groups);
 }
 
-static void show_waves(struct vgpu_model *m, struct vgpu_queue *q)
+static void waves_show_waves(struct vgpu_model *m, struct vgpu_queue *q)
 {
 	if (q->me == 1)
 		vgpu_regs_set_waves(m, q->xcc, q->pipe, q->slot, true, q->waves);
 }
 
-/* Return: does a workgroup fit on an empty compute unit? */
-bool vgpu_workgroup_fits(struct vgpu_model *m, u32 waves, u32 vgprs, u32 lds_bytes)
-{
-	u32 per_simd = vgprs > VGPRS_PER_SIMD ? 0 : VGPRS_PER_SIMD / vgprs;
-
-	if (per_simd > m->config.waves_per_simd)
-		per_simd = m->config.waves_per_simd;
-	return lds_bytes <= LDS_BYTES_PER_CU && waves <= per_simd * m->config.simds_per_cu;
-}
-
-/* Takes slots for a workgroup on compute unit @cu. Return: false, and nothing is taken, if there is no room. */
-static bool take_slots(struct vgpu_model *m, struct vgpu_xcc *x, u32 cu, u32 waves, u32 vgprs, u32 lds_bytes, u16 *simd)
+/*
+ * Takes slots for a workgroup on compute unit @cu. Return: false, and nothing is taken, if there is
+ * no room.
+ */
+static bool waves_take_slots(struct vgpu_model *m, struct vgpu_xcc *x, u32 cu, u32 waves,
+			     u32 vgprs, u32 lds_bytes, u16 *simd)
 {
 	u32 per_cu = m->config.simds_per_cu, first = cu * per_cu, i, s, tries;
 
@@ -117,7 +109,7 @@ static bool take_slots(struct vgpu_model *m, struct vgpu_xcc *x, u32 cu, u32 wav
 }
 
 /* Its last wave has gone, or it goes with all of them. */
-static void add_busy(struct vgpu_model *m, const struct vgpu_queue *q)
+static void waves_add_busy(struct vgpu_model *m, const struct vgpu_queue *q)
 {
 	u64 ns = m->now_ns - q->works_ns;
 
@@ -139,7 +131,7 @@ u32 vgpu_model_print_busy(struct vgpu_model *m, char *buf, u32 size)
 
 		if (!q->waves)
 			continue;
-		add_busy(m, q);
+		waves_add_busy(m, q);
 		q->works_ns = m->now_ns;
 	}
 	for (pasid = 0; pasid < VGPU_PASIDS; pasid++)
@@ -164,8 +156,8 @@ void vgpu_waves_release(struct vgpu_model *m, struct vgpu_group *g)
 	x->slots_busy -= g->waves;
 	d->q->waves -= g->waves;
 	if (!d->q->waves)
-		add_busy(m, d->q);
-	show_waves(m, d->q);
+		waves_add_busy(m, d->q);
+	waves_show_waves(m, d->q);
 	m->place = true;
 }
 
@@ -180,7 +172,7 @@ u32 vgpu_waves_slots_busy(const struct vgpu_model *m)
 }
 
 /* Into the list by end of the step; new ends are mostly the latest */
-static void insert_by_end(struct vgpu_model *m, struct vgpu_group *g)
+static void waves_insert_by_end(struct vgpu_model *m, struct vgpu_group *g)
 {
 	struct vgpu_list *l = m->groups.prev;
 
@@ -190,13 +182,13 @@ static void insert_by_end(struct vgpu_model *m, struct vgpu_group *g)
 }
 
 /* Compute units are numbered round the shader engines, as the bits of KFD's CU masks are */
-static bool may_use(struct vgpu_model *m, const struct vgpu_queue *q, u32 cu)
+static bool waves_may_use(struct vgpu_model *m, const struct vgpu_queue *q, u32 cu)
 {
 	return q->cu_mask[cu % m->config.se] >> (cu / m->config.se) & 1;
 }
 
 /* Number in the whole grid of a wave of this XCC's part */
-static u32 wave_in_grid(const struct vgpu_dispatch *d, u32 wave)
+static u32 waves_wave_in_grid(const struct vgpu_dispatch *d, u32 wave)
 {
 	return d->xccs == 1 ? wave : (u32)vgpu_dispatch_number(d, wave / d->wg_waves) * d->wg_waves + wave % d->wg_waves;
 }
@@ -205,8 +197,9 @@ static u32 wave_in_grid(const struct vgpu_dispatch *d, u32 wave)
  * Starts workgroup @workgroup of @d somewhere, in step @step with @left_ns of it left, or with the
  * state @wg if it executes machine code and is not new. Return: false if there is no room.
  */
-static bool start_workgroup(struct vgpu_model *m, struct vgpu_dispatch *d, u32 workgroup, u32 step, u64 left_ns, bool waiting,
-			    bool halted, struct vgpu_workgroup *wg)
+static bool waves_start_workgroup(struct vgpu_model *m, struct vgpu_dispatch *d, u32 workgroup,
+				  u32 step, u64 left_ns, bool waiting,
+				  bool halted, struct vgpu_workgroup *wg)
 {
 	u32 waves = vgpu_dispatch_waves_of(d, workgroup), first = workgroup * d->wg_waves, i, cu = 0;
 	struct vgpu_group *g = d->open_pass == m->pass ? d->open : NULL;
@@ -228,7 +221,8 @@ static bool start_workgroup(struct vgpu_model *m, struct vgpu_dispatch *d, u32 w
 	}
 	for (i = 0; i < m->config.cus; i++) {
 		cu = (x->next_cu + i) % m->config.cus;
-		if (may_use(m, d->q, cu) && take_slots(m, x, cu, waves, d->vgprs, d->lds_bytes, g->simd + g->waves))
+		if (waves_may_use(m, d->q, cu) &&
+		    waves_take_slots(m, x, cu, waves, d->vgprs, d->lds_bytes, g->simd + g->waves))
 			break;
 	}
 	if (i == m->config.cus) {
@@ -262,7 +256,7 @@ static bool start_workgroup(struct vgpu_model *m, struct vgpu_dispatch *d, u32 w
 		else if (waiting)
 			vgpu_list_add(&g->link, &m->waiting);
 		else
-			insert_by_end(m, g);
+			waves_insert_by_end(m, g);
 		d->open = d->machine_code ? NULL : g;
 		d->open_pass = m->pass;
 	}
@@ -270,15 +264,26 @@ static bool start_workgroup(struct vgpu_model *m, struct vgpu_dispatch *d, u32 w
 }
 
 /* Has it a workgroup to start, if there were room? */
-static bool wants_slots(const struct vgpu_model *m, const struct vgpu_queue *q)
+static bool waves_wants_slots(const struct vgpu_model *m, const struct vgpu_queue *q)
 {
 	if (m->now_ns < q->ready_ns)
 		return false;
 	return !vgpu_list_empty(&q->pending) || (q->head && m->now_ns >= q->head_ready_ns);
 }
 
-/* One workgroup of a queue that wants slots, saved ones first. Return: false if there is no room. */
-static bool place_one(struct vgpu_model *m, struct vgpu_queue *q)
+/* The dispatch at the head of @q, or an XCC's share of it, has launched all its waves */
+static void waves_all_launched(struct vgpu_model *m, struct vgpu_queue *q)
+{
+	if (q->head->index == VGPU_NO_INDEX)
+		vgpu_ring_pm4_launched(m, q);
+	else
+		vgpu_ring_launched(m, q);
+}
+
+/*
+ * One workgroup of a queue that wants slots, saved ones first. Return: false if there is no room.
+ */
+static bool waves_place_one(struct vgpu_model *m, struct vgpu_queue *q)
 {
 	struct vgpu_dispatch *d = q->head;
 
@@ -286,7 +291,8 @@ static bool place_one(struct vgpu_model *m, struct vgpu_queue *q)
 		struct vgpu_group *g = container_of(q->pending.next, struct vgpu_group, link);
 		u32 workgroup = g->first / g->d->wg_waves, waves = vgpu_dispatch_waves_of(g->d, workgroup);
 
-		if (!start_workgroup(m, g->d, workgroup, g->step, g->left_ns, g->waiting, g->halted, g->wg))
+		if (!waves_start_workgroup(m, g->d, workgroup, g->step, g->left_ns, g->waiting,
+					   g->halted, g->wg))
 			return false;
 		g->wg = NULL;
 		m->stats.waves_restored += waves;
@@ -298,13 +304,14 @@ static bool place_one(struct vgpu_model *m, struct vgpu_queue *q)
 		}
 		return true;
 	}
-	if (!start_workgroup(m, d, d->next_wg, 0, d->step_ns, d->flag || d->hung, d->halted, NULL))
+	if (!waves_start_workgroup(m, d, d->next_wg, 0, d->step_ns, d->flag || d->hung, d->halted,
+				   NULL))
 		return false;
 	if (!d->next_wg)
 		d->start_ns = m->now_ns;
 	m->stats.waves_launched += vgpu_dispatch_waves_of(d, d->next_wg);
 	if (++d->next_wg == d->workgroups)
-		vgpu_dispatch_launched(m, q);
+		waves_all_launched(m, q);
 	return true;
 }
 
@@ -312,7 +319,7 @@ static bool place_one(struct vgpu_model *m, struct vgpu_queue *q)
  * One workgroup of each queue on pipes of @priority, unless another queue of its pipe wants slots
  * more. Return: false if there is none, or no room.
  */
-static bool place_round(struct vgpu_model *m, u32 priority)
+static bool waves_place_round(struct vgpu_model *m, u32 priority)
 {
 	struct vgpu_list *l, *next, *last = m->queues.prev;
 	int highest[VGPU_PIPES] = { -1, -1, -1, -1 };
@@ -321,14 +328,16 @@ static bool place_round(struct vgpu_model *m, u32 priority)
 	for (l = m->queues.next; l != &m->queues; l = l->next) {
 		const struct vgpu_queue *q = container_of(l, struct vgpu_queue, link);
 
-		if (q->pipe_priority == priority && wants_slots(m, q) && q->queue_priority > highest[q->pipe])
+		if (q->pipe_priority == priority && waves_wants_slots(m, q) &&
+		    q->queue_priority > highest[q->pipe])
 			highest[q->pipe] = q->queue_priority;
 	}
 	for (l = m->queues.next; l != &m->queues; l = next) {
 		struct vgpu_queue *q = container_of(l, struct vgpu_queue, link);
 
 		next = l == last ? &m->queues : l->next;
-		if (q->pipe_priority != priority || q->queue_priority < highest[q->pipe] || !wants_slots(m, q) || !place_one(m, q))
+		if (q->pipe_priority != priority || q->queue_priority < highest[q->pipe] ||
+		    !waves_wants_slots(m, q) || !waves_place_one(m, q))
 			continue;
 		/* A queue that was served waits for the others. */
 		vgpu_list_del(&q->link);
@@ -352,17 +361,20 @@ bool vgpu_waves_place(struct vgpu_model *m)
 
 	m->pass++;
 	while (priority--)
-		while (place_round(m, priority))
+		while (waves_place_round(m, priority))
 			progress = true;
 	m->place = false;
 	if (progress)
 		for (l = m->queues.next; l != &m->queues; l = l->next)
-			show_waves(m, container_of(l, struct vgpu_queue, link));
+			waves_show_waves(m, container_of(l, struct vgpu_queue, link));
 	return progress;
 }
 
-/* The waves of a group finished a step: each adds one to its counter. Return: the first that could not, @g->waves if all could. */
-static u32 count(struct vgpu_model *m, const struct vgpu_group *g)
+/*
+ * The waves of a group finished a step: each adds one to its counter. Return: the first that could
+ * not, @g->waves if all could.
+ */
+static u32 waves_count(struct vgpu_model *m, const struct vgpu_group *g)
 {
 	const struct vgpu_dispatch *d = g->d;
 	u64 va, page = U64_MAX;
@@ -373,7 +385,8 @@ static u32 count(struct vgpu_model *m, const struct vgpu_group *g)
 		return g->waves;
 	m->client = VGPU_UTCL2_TCP;
 	for (i = 0; i < g->waves; i++) {
-		va = (d->counters & ~3ULL) + ((u64)wave_in_grid(d, g->first + i) * d->steps + g->step) * 4;
+		va = (d->counters & ~3ULL) + ((u64)waves_wave_in_grid(d, g->first + i) * d->steps +
+					      g->step) * 4;
 		if (va / VGPU_PAGE != page) {
 			page = va / VGPU_PAGE;
 			base = vgpu_vm_ptr(m, vgpu_queue_as(d->q), page * VGPU_PAGE, VGPU_PAGE, true);
@@ -387,8 +400,11 @@ static u32 count(struct vgpu_model *m, const struct vgpu_group *g)
 	return i;
 }
 
-/* Divides a group before its wave @at, the first of a workgroup. Return: the second part, in no list; NULL without memory. */
-static struct vgpu_group *split(struct vgpu_model *m, struct vgpu_group *g, u32 at)
+/*
+ * Divides a group before its wave @at, the first of a workgroup. Return: the second part, in no
+ * list; NULL without memory.
+ */
+static struct vgpu_group *waves_split(struct vgpu_model *m, struct vgpu_group *g, u32 at)
 {
 	struct vgpu_group *rest = vgpu_group_get(m);
 
@@ -409,8 +425,10 @@ static struct vgpu_group *split(struct vgpu_model *m, struct vgpu_group *g, u32 
 	return rest;
 }
 
-/* A memory violation without a debugger: the trap handler halts the wave. The group is in no list. */
-static void halt_group(struct vgpu_model *m, struct vgpu_group *g)
+/*
+ * A memory violation without a debugger: the trap handler halts the wave. The group is in no list.
+ */
+static void waves_halt_group(struct vgpu_model *m, struct vgpu_group *g)
 {
 	g->halted = true;
 	g->left_ns = 0;
@@ -421,23 +439,34 @@ static void halt_group(struct vgpu_model *m, struct vgpu_group *g)
  * Wave @bad of a group could not do its step: its workgroup halts, those before it go on, those
  * behind it are yet to try. Return: what goes on, NULL if that is nothing.
  */
-static struct vgpu_group *halt_workgroup(struct vgpu_model *m, struct vgpu_group *g, u32 bad)
+static struct vgpu_group *waves_halt_workgroup(struct vgpu_model *m, struct vgpu_group *g, u32 bad)
 {
 	u32 first = bad - bad % g->d->wg_waves, last = first + g->d->wg_waves;
-	struct vgpu_group *tail = last < g->waves ? split(m, g, last) : NULL;
-	struct vgpu_group *wg = first ? split(m, g, first) : NULL;
+	struct vgpu_group *tail = last < g->waves ? waves_split(m, g, last) : NULL;
+	struct vgpu_group *wg = first ? waves_split(m, g, first) : NULL;
 
 	if (tail)
-		insert_by_end(m, tail);
+		waves_insert_by_end(m, tail);
 	if (wg)
-		halt_group(m, wg);
+		waves_halt_group(m, wg);
 	else
-		halt_group(m, g);
+		waves_halt_group(m, g);
 	return wg ? g : NULL;
 }
 
+/* All waves of @d, a dispatch or an XCC's share of one, have ended; it may be gone afterwards */
+static void waves_dispatch_done(struct vgpu_model *m, struct vgpu_dispatch *d)
+{
+	if (d->index != VGPU_NO_INDEX) {
+		vgpu_ring_part_done(m, d);
+		return;
+	}
+	vgpu_dispatch_drop(d);
+	m->stats.dispatches_done++;
+}
+
 /* All waves of a group, which is in no list, have ended */
-static void group_done(struct vgpu_model *m, struct vgpu_group *g)
+static void waves_group_done(struct vgpu_model *m, struct vgpu_group *g)
 {
 	struct vgpu_dispatch *d = g->d;
 
@@ -448,50 +477,50 @@ static void group_done(struct vgpu_model *m, struct vgpu_group *g)
 		d->open = NULL;
 	vgpu_group_put(m, g);
 	if (vgpu_dispatch_complete(d))
-		vgpu_dispatch_done(m, d);
+		waves_dispatch_done(m, d);
 }
 
-static void slice_due(struct vgpu_model *m, struct vgpu_group *g)
+static void waves_slice_due(struct vgpu_model *m, struct vgpu_group *g)
 {
 	vgpu_list_del(&g->link);
 	if (m->now_ns < m->execute_ns) {
 		g->end_ns = m->execute_ns;
-		insert_by_end(m, g);
+		waves_insert_by_end(m, g);
 		return;
 	}
 	switch (vgpu_workgroup_run(m, g)) {
 	case VGPU_WORKGROUP_ENDED:
-		group_done(m, g);
+		waves_group_done(m, g);
 		break;
 	case VGPU_WORKGROUP_HALTED:
-		halt_group(m, g);
+		waves_halt_group(m, g);
 		break;
 	default:
-		insert_by_end(m, g);
+		waves_insert_by_end(m, g);
 	}
 }
 
-static void step_done(struct vgpu_model *m, struct vgpu_group *g)
+static void waves_step_done(struct vgpu_model *m, struct vgpu_group *g)
 {
 	u32 counted;
 
 	vgpu_list_del(&g->link);
-	counted = count(m, g);
+	counted = waves_count(m, g);
 	if (counted < g->waves) {
-		g = halt_workgroup(m, g, counted);
+		g = waves_halt_workgroup(m, g, counted);
 		if (!g)
 			return;
 	}
 	if (++g->step < g->d->steps) {
 		g->end_ns += g->d->step_ns;
-		insert_by_end(m, g);
+		waves_insert_by_end(m, g);
 		return;
 	}
-	group_done(m, g);
+	waves_group_done(m, g);
 }
 
 /* A group that waits for its flag leaves the list when it is set, or cannot be read. */
-static void poll_flag(struct vgpu_model *m, struct vgpu_group *g)
+static void waves_poll_flag(struct vgpu_model *m, struct vgpu_group *g)
 {
 	u64 value;
 	bool ok;
@@ -505,12 +534,12 @@ static void poll_flag(struct vgpu_model *m, struct vgpu_group *g)
 		return;
 	vgpu_list_del(&g->link);
 	if (!ok) {
-		halt_group(m, g);
+		waves_halt_group(m, g);
 		return;
 	}
 	g->waiting = false;
 	g->end_ns = m->now_ns + g->left_ns;
-	insert_by_end(m, g);
+	waves_insert_by_end(m, g);
 }
 
 /**
@@ -526,7 +555,7 @@ bool vgpu_waves_expire(struct vgpu_model *m)
 
 	for (l = m->waiting.next; l != &m->waiting; l = next) {
 		next = l->next;
-		poll_flag(m, container_of(l, struct vgpu_group, link));
+		waves_poll_flag(m, container_of(l, struct vgpu_group, link));
 	}
 	while (!vgpu_list_empty(&m->groups) && m->budget) {
 		struct vgpu_group *g = container_of(m->groups.next, struct vgpu_group, link);
@@ -535,9 +564,9 @@ bool vgpu_waves_expire(struct vgpu_model *m)
 			break;
 		m->budget = m->budget > g->waves ? m->budget - g->waves : 0;
 		if (g->wg)
-			slice_due(m, g);
+			waves_slice_due(m, g);
 		else
-			step_done(m, g);
+			waves_step_done(m, g);
 		if (m->ops->now_ns(m->ctx) >= m->run_until_ns)
 			m->budget = 0;
 		progress = true;
@@ -545,7 +574,8 @@ bool vgpu_waves_expire(struct vgpu_model *m)
 	return progress;
 }
 
-static void kill_list(struct vgpu_model *m, struct vgpu_queue *q, struct vgpu_list *list, bool resident)
+static void waves_kill_list(struct vgpu_model *m, struct vgpu_queue *q, struct vgpu_list *list,
+			    bool resident)
 {
 	struct vgpu_list *l, *next;
 
@@ -562,7 +592,7 @@ static void kill_list(struct vgpu_model *m, struct vgpu_queue *q, struct vgpu_li
 	}
 }
 
-static void freeze_list(struct vgpu_queue *q, struct vgpu_list *list)
+static void waves_freeze_list(struct vgpu_queue *q, struct vgpu_list *list)
 {
 	struct vgpu_list *l, *next;
 
@@ -575,24 +605,27 @@ static void freeze_list(struct vgpu_queue *q, struct vgpu_list *list)
 	}
 }
 
-/** vgpu_waves_freeze() - stop the waves of a queue where they are; they keep their slots, and nothing new is started */
+/**
+ * vgpu_waves_freeze() - stop the waves of a queue where they are; they keep their slots, and
+ * nothing new is started
+ */
 void vgpu_waves_freeze(struct vgpu_model *m, struct vgpu_queue *q)
 {
-	freeze_list(q, &m->groups);
-	freeze_list(q, &m->waiting);
-	freeze_list(q, &m->halted);
-	kill_list(m, q, &q->pending, false);
+	waves_freeze_list(q, &m->groups);
+	waves_freeze_list(q, &m->waiting);
+	waves_freeze_list(q, &m->halted);
+	waves_kill_list(m, q, &q->pending, false);
 	q->head = NULL;
 }
 
 /** vgpu_waves_kill() - forget the waves and dispatches of a queue */
 void vgpu_waves_kill(struct vgpu_model *m, struct vgpu_queue *q)
 {
-	kill_list(m, q, &m->groups, true);
-	kill_list(m, q, &m->waiting, true);
-	kill_list(m, q, &m->halted, true);
-	kill_list(m, q, &q->frozen, true);
-	kill_list(m, q, &q->pending, false);
+	waves_kill_list(m, q, &m->groups, true);
+	waves_kill_list(m, q, &m->waiting, true);
+	waves_kill_list(m, q, &m->halted, true);
+	waves_kill_list(m, q, &q->frozen, true);
+	waves_kill_list(m, q, &q->pending, false);
 	while (!vgpu_list_empty(&q->inflight)) {
 		struct vgpu_dispatch *d = container_of(q->inflight.next, struct vgpu_dispatch, link);
 
@@ -602,4 +635,3 @@ void vgpu_waves_kill(struct vgpu_model *m, struct vgpu_queue *q)
 	q->inflight_count = 0;
 	q->head = NULL;
 }
-
