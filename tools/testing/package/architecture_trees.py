@@ -53,14 +53,14 @@ TREES = {
     "tools/gpreemptctl": {
         "circles": ["doctor -> driver", "doctor -> programs", "usage_metrics -> stats"],
         "names": {
-            "account.c": 15, "apply.c": 28, "daemon.c": 14, "doctor.c": 14, "driver.c": 5, "events.c": 3,
+            "account.c": 15, "apply.c": 24, "doctor.c": 14, "driver.c": 5, "events.c": 3,
             "hold.c": 1, "identity.c": 8, "job.c": 8, "list.c": 7, "main.c": 6, "origin.c": 13,
             "output.c": 1, "probe.c": 14, "process.c": 3, "programs.c": 10, "report.c": 16, "set.c": 8,
             "share.c": 8, "stats.c": 16, "sysfs.c": 2, "top.c": 23, "tree.c": 7, "tune.c": 10, "usage.c": 7,
             "usage_metrics.c": 7, "verdict.c": 9, "workload.c": 6,
         },
         "columns": {
-            "account.c": 1, "apply.c": 4, "daemon.c": 1, "doctor.c": 2, "driver.c": 4, "gpreemptctl.h": 1,
+            "account.c": 1, "apply.c": 3, "doctor.c": 2, "driver.c": 4, "gpreemptctl.h": 1,
             "identity.c": 3, "list.c": 1, "main.c": 1, "origin.c": 10, "origin.h": 3, "probe.c": 4,
             "process.c": 2, "programs.c": 4, "report.c": 3, "set.c": 2, "stats.c": 3, "sysfs.c": 2,
             "target.c": 1, "top.c": 1, "tree.c": 1, "tune.c": 2, "usage.c": 3, "usage.h": 2,
@@ -70,19 +70,19 @@ TREES = {
         "riddles": {"main.c": 1, "origin.c": 1},
     },
     "tools/gpreemptd": {
-        "circles": ["control -> main", "engine -> main"],
-        "names": {"control.c": 24, "engine.c": 25, "main.c": 15, "sched.c": 13},
-        "columns": {"control.c": 6, "engine.c": 8, "sched.c": 6, "sched.h": 2},
+        "circles": ["config -> main", "engine -> main"],
+        "names": {"config.c": 11, "engine.c": 27, "main.c": 11, "sched.c": 13},
+        "columns": {"config.c": 4, "engine.c": 9, "sched.c": 6, "sched.h": 2},
         "riddles": {"sched.c": 2, "sched.h": 1},
     },
     "lib": {
         "names": {
-            "classes.c": 12, "environment.c": 6, "gpreempt.c": 6, "hsa.c": 4, "preload.c": 9, "seen.c": 4,
+            "classes.c": 12, "environment.c": 6, "gpreempt.c": 6, "hsa.c": 4, "match.c": 1, "preload.c": 9, "seen.c": 4,
             "unit.c": 13,
         },
         "columns": {
             "classes.c": 1, "classes.h": 3, "environment.c": 3, "environment.h": 4, "gpreempt-preload.h": 3,
-            "gpreempt.c": 2, "gpreempt.h": 43, "hsa.c": 3, "hsa_abi.h": 1, "kfd.h": 2, "parse.h": 2,
+            "gpreempt.c": 2, "gpreempt.h": 43, "hsa.c": 3, "hsa_abi.h": 1, "kfd.h": 2, "match.c": 1, "match.h": 1, "parse.h": 2,
             "preload.c": 5, "seen.c": 1, "unit.c": 9,
         },
     },
