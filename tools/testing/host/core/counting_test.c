@@ -16,10 +16,11 @@ TEST(times_are_counted_where_they_belong, "each bucket of a histogram is twice a
 	h = &stats()->latency[GPREEMPT_LATENCY_HOLD];
 	mutex_lock(&node_of(0)->pass_lock);
 	for (i = 0; i < ARRAY_SIZE(times); i++) {
-		u64 before = atomic64_read(&h->bucket[times[i].bucket]), preempted_at_ns = low->q.gpreempt->policy.preempted_at_ns;
+		u64 before = atomic64_read(&h->bucket[times[i].bucket]), now_ns = ktime_get_ns();
 
 		tap_at("%llu ns: ", (unsigned long long)times[i].ns);
-		gpreempt_stats_resumed(low->q.gpreempt, preempted_at_ns + times[i].ns);
+		low->q.gpreempt->policy.preempted_at_ns = now_ns - times[i].ns;
+		gpreempt_stats_resumed(low->q.gpreempt, now_ns);
 		sum_ns += times[i].ns;
 		max_ns = times[i].ns > max_ns ? times[i].ns : max_ns;
 		CHECK_EQ(atomic64_read(&h->bucket[times[i].bucket]), before + 1);

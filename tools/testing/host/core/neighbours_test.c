@@ -661,8 +661,8 @@ TEST(settings_and_cgroups_of_others_cost_a_look_nothing, "a look compares and wa
 	CHECK(quiet > 0);
 	strangers_have_settings();
 	loud = steps_of_looks();
-	/* A chain of a hash table is not always as long. */
-	CHECK(loud <= quiet * 2);
+	/* A chain of a hash table is not always as long. A walk of all settings is hundreds of times as long. */
+	CHECK(loud <= quiet * 4);
 	EACH_CASE(i, programs)
 		process_of(programs[i])->task.cgroup = nest();
 	CHECK(steps_of_looks() <= loud * 6 / 5);
