@@ -374,7 +374,6 @@ static void account_take_in(struct gpreempt_policy_node *pn, struct gpreempt_pol
 	if (state != a->state || a->sure_ns > node->look_ns)
 		node->changed_ns = now_ns;
 	node->nr_open += state != GPREEMPT_ACCOUNT_IDLE;
-	node->nr_busy += state == GPREEMPT_ACCOUNT_RUNS;
 	account_finds(a, state, due ? account_stands_for(node, a, now_ns) : 0, now_ns);
 	if (!q->preempted && !q->seen.driver_off)
 		account_waves_until(a, q->seen.waves_ns == now_ns ? q->seen.waves : 0);
@@ -430,20 +429,19 @@ void gpreempt_account_passed(struct gpreempt_policy_node *pn, u64 took_ns, u64 n
 void gpreempt_account_look(struct gpreempt_policy_node *pn, bool asked, u64 now_ns)
 {
 	struct gpreempt_account_node *node = &pn->account;
-	bool due = gpreempt_account_due(pn, now_ns), told = false;
+	bool due = gpreempt_account_due(pn, now_ns), told = false, busy = false;
 	u32 i;
 
 	if (!due && !asked)
 		return;
-	node->nr_busy = 0;
 	node->nr_open = 0;
 	for (i = 0; i < pn->nr; i++) {
 		account_take_in(pn, pn->queues[i], due, now_ns);
 		told |= pn->queues[i]->time.told;
+		busy |= pn->queues[i]->time.state == GPREEMPT_ACCOUNT_RUNS;
 	}
-	account_finds(&node->any, node->nr_busy ? GPREEMPT_ACCOUNT_RUNS : GPREEMPT_ACCOUNT_IDLE,
+	account_finds(&node->any, busy ? GPREEMPT_ACCOUNT_RUNS : GPREEMPT_ACCOUNT_IDLE,
 		      due ? account_stands_for(node, &node->any, now_ns) : 0, now_ns);
-	node->used_ns = node->any.busy_ns;
 	node->look_ns = now_ns;
 	if (!due)
 		return;
@@ -527,8 +525,6 @@ void gpreempt_account_stop(struct gpreempt_policy_node *pn, u64 now_ns)
 	}
 	account_enter(&node->any, GPREEMPT_ACCOUNT_IDLE, now_ns, now_ns);
 	node->any.stopped = true;
-	node->used_ns = node->any.busy_ns;
-	node->nr_busy = 0;
 	node->nr_open = 0;
 	node->due_ns = 0;
 }

@@ -93,9 +93,7 @@ struct gpreempt_account {
  * @paid_ns: until then looks have used what they may cost
  * @changed_ns: when a queue was last found to do something else than before
  * @any: the account of whether any queue runs
- * @used_ns: time that some queue ran, until @look_ns
- * @nr_busy: queues that ran at the last look
- * @nr_open: of that look: queues with work
+ * @nr_open: queues with work, as of the last look
  * @made_room: the last pass was to make room for work of which a doorbell told
  * @tells: waves in flight can be read. Set by the caller
  * @random: a random number that no program can know. Set by the caller, once
@@ -109,8 +107,6 @@ struct gpreempt_account_node {
 	u64 paid_ns;
 	u64 changed_ns;
 	struct gpreempt_account any;
-	u64 used_ns;
-	u32 nr_busy;
 	u32 nr_open;
 	bool made_room;
 	bool tells;

@@ -610,7 +610,7 @@ u64 gpreempt_usage_of_node(struct gpreempt_node *gn, struct gpreempt_queue_usage
 	usage_read_lock();
 	usage_sum_up(gn, usage);
 	usage_read_unlock();
-	return gpreempt_policy_read(gn->policy.account.used_ns);
+	return gpreempt_policy_read(gn->policy.account.any.busy_ns);
 }
 
 /**
@@ -637,7 +637,7 @@ int gpreempt_usage_list_node(struct gpreempt_node *gn, void *arg)
 		info = usage_next(list, gn, GPREEMPT_USAGE_NODE, &node);
 		if (info) {
 			info->nr_processes = gn->queues.nr_processes;
-			info->used_ns = gpreempt_policy_read(gn->policy.account.used_ns);
+			info->used_ns = gpreempt_policy_read(gn->policy.account.any.busy_ns);
 		}
 	}
 	list_for_each_entry(e, &gn->usage.entries, link)

@@ -133,7 +133,7 @@ TEST(usage_files_add_up_queues, "files of what was used of a node show the sums 
 		sums[2] += gpreempt_stats_preempted_ns(sq->q.gpreempt);
 		sums[3] += sq->q.gpreempt->policy.time.wave_us;
 	}
-	sums[4] = node_of(0)->policy.account.used_ns;
+	sums[4] = node_of(0)->policy.account.any.busy_ns;
 	EACH(i, ARRAY_SIZE(usage_files), "%s: ", usage_files[i]) {
 		CHECK_EQ(number(usage_files[i]), sums[i]);
 		CHECK(sums[i] > 0);
