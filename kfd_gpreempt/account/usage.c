@@ -690,25 +690,13 @@ bool gpreempt_usage_of_program(struct gpreempt_node *gn, const struct pid *pid,
 	return found;
 }
 
-/**
- * gpreempt_usage_init_node() - nothing has been used of a node yet
- * @gn: the node, new
- *
- * Context: any.
- */
-void gpreempt_usage_init_node(struct gpreempt_node *gn)
+static void usage_init_node(struct gpreempt_node *gn)
 {
 	INIT_LIST_HEAD(&gn->usage.entries);
 	gn->policy.account.random = get_random_u32;
 }
 
-/**
- * gpreempt_usage_free_node() - undo gpreempt_usage_init_node()
- * @gn: the node; no queue is registered on it
- *
- * Context: any.
- */
-void gpreempt_usage_free_node(struct gpreempt_node *gn)
+static void usage_free_node(struct gpreempt_node *gn)
 {
 	struct gpreempt_usage_entry *e, *next;
 
@@ -726,8 +714,8 @@ static void usage_close(struct gpreempt_queue *gq, bool last)
 }
 
 const struct gpreempt_room gpreempt_room_usage = {
-	.init_node = gpreempt_usage_init_node,
-	.free_node = gpreempt_usage_free_node,
+	.init_node = usage_init_node,
+	.free_node = usage_free_node,
 	.process_added = gpreempt_usage_join,
 	.queue_gone = usage_take,
 	.queue_closed = usage_close,

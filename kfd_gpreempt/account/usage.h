@@ -81,8 +81,6 @@ bool gpreempt_usage_of_program(struct gpreempt_node *gn, const struct pid *pid,
 			       struct gpreempt_queue_usage *usage);
 u64 gpreempt_usage_of_node(struct gpreempt_node *gn, struct gpreempt_queue_usage *usage);
 int gpreempt_usage_list_node(struct gpreempt_node *gn, void *arg);
-void gpreempt_usage_init_node(struct gpreempt_node *gn);
-void gpreempt_usage_free_node(struct gpreempt_node *gn);
 
 extern const struct gpreempt_room gpreempt_room_usage;
 

@@ -1130,9 +1130,8 @@ static bool registered;
 /* Make /dev/kfd_gpreempt */
 static void chardev_init(void)
 {
-	int r;
+	int r = misc_register(&gpreempt_device);
 
-	r = misc_register(&gpreempt_device);
 	registered = !r;
 	if (r)
 		pr_warn("gpreempt: no /dev/kfd_gpreempt (%d)\n", r);

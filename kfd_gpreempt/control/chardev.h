@@ -3,10 +3,6 @@
 #ifndef GPREEMPT_CHARDEV_H
 #define GPREEMPT_CHARDEV_H
 
-struct gpreempt_node;
-struct gpreempt_queue;
-struct gpreempt_process;
-
 extern const struct gpreempt_room gpreempt_room_chardev;
 
 #endif /* GPREEMPT_CHARDEV_H */

@@ -188,11 +188,14 @@ static int queue_sysfs_check(const struct queue *q)
 {
 	const struct gpreempt_target everything = { .scope = GPREEMPT_SCOPE_ALL };
 	struct gpreempt_target_match match;
+	int r;
 
 	if (!q->gpreempt)
 		return -ENODATA;
 	gpreempt_target_resolve(&everything, &match);
-	return gpreempt_target_has(&match, q->gpreempt) ? 0 : -EACCES;
+	r = gpreempt_target_has(&match, q->gpreempt) ? 0 : -EACCES;
+	gpreempt_target_release(&match);
+	return r;
 }
 
 /**

@@ -4,17 +4,14 @@
 #define GPREEMPT_TARGET_H
 
 #include <linux/types.h>
-#include <linux/uidgid.h>
 #include "uapi/linux/kfd_gpreempt.h"
 #include "core/viewer.h"
 
 struct gpreempt_node;
 struct gpreempt_queue;
 struct gpreempt_process;
-struct cred;
 struct kfd_process;
 struct pid;
-struct task_struct;
 
 /**
  * struct gpreempt_target_match - the queues that a command is about, resolved

@@ -49,7 +49,6 @@ static bool pass_know_waves(struct gpreempt_policy_node *pn, struct gpreempt_pas
 bool gpreempt_pass_look(struct gpreempt_policy_node *pn, struct gpreempt_pass *pass,
 			gpreempt_pass_read_fn read)
 {
-	pass->needs_waves = false;
 	pass->read = false;
 	pass->asks_runlist = false;
 	if (pn->ops != pass->policy)

@@ -73,8 +73,7 @@ enum gpreempt_tunable_file {
 
 /**
  * struct gpreempt_tunables - copy of a node's tunables that a pass works with
- * @params: those of policies, in their units; what is no tunable of them (@device.waves_*)
- *	the monitor adds
+ * @params: those of policies, in their units
  * @policy: index of the policy in gpreempt_policies
  * @nice: the process's nice value lowers its priority
  * @trust: KFD priorities above normal count without CAP_SYS_NICE

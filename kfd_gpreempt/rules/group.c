@@ -341,15 +341,8 @@ static void group_use(struct gpreempt_node *gn)
 	gpreempt_share_use(&gn->policy, gn->group.entities, 2 * gn->group.nr);
 }
 
-/**
- * gpreempt_group_moved() - may a process have another group than the monitor knows?
- * @gn: the node
- *
- * Context: gpreempt_lock held.
- *
- * Return: true if one may
- */
-bool gpreempt_group_moved(struct gpreempt_node *gn)
+/* May a process have another group than the monitor knows? */
+static bool group_moved(struct gpreempt_node *gn)
 {
 	struct gpreempt_process *process;
 	bool moved = false;
@@ -392,5 +385,5 @@ const struct gpreempt_room gpreempt_room_group = {
 	.hear = group_take,
 	.derive = group_derive,
 	.sampled = group_use,
-	.moved = gpreempt_group_moved,
+	.moved = group_moved,
 };

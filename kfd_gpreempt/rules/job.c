@@ -254,13 +254,8 @@ static void job_join_locked(struct gpreempt_process *process, const struct gpree
 	smp_store_release(&process->job.place, place);
 }
 
-/**
- * gpreempt_job_join() - a process has come to a node
- * @process: the process, with what it inherits; the monitor does not know it yet
- *
- * Context: gpreempt_lock held; may sleep.
- */
-void gpreempt_job_join(struct gpreempt_process *process)
+/* A process has come to a node, with what it inherits; the monitor does not know it yet. */
+static void job_join(struct gpreempt_process *process)
 {
 	struct gpreempt_membership as;
 
@@ -305,14 +300,11 @@ static bool job_change_locked(struct gpreempt_process *process, struct list_head
 	return true;
 }
 
-/**
- * gpreempt_job_update_node() - look whether processes of a node have changed their job: by a
- * setting, by their cgroup, or because they have another user now
- * @gn: the node, which stays meanwhile
- *
- * Context: gpreempt_lock not held; may sleep, for a grace period of the node's readers.
+/*
+ * Have processes of a node changed their job: by a setting, by their cgroup, or because they have
+ * another user now? gpreempt_lock not held; waits for a grace period of the node's readers.
  */
-void gpreempt_job_update_node(struct gpreempt_node *gn)
+static void job_update_node(struct gpreempt_node *gn)
 {
 	struct gpreempt_job_place *place, *next;
 	struct gpreempt_process *process;
@@ -338,12 +330,12 @@ void gpreempt_job_update_node(struct gpreempt_node *gn)
 
 static int job_update_one(struct gpreempt_node *gn, void *arg)
 {
-	gpreempt_job_update_node(gn);
+	job_update_node(gn);
 	return 0;
 }
 
 /**
- * gpreempt_job_update_all() - the same for all nodes, after a change of a setting
+ * gpreempt_job_update_all() - take in that a setting has changed the jobs of processes
  *
  * Context: no lock of the scheduler held; may sleep. The caller pays for its own change.
  */
@@ -413,7 +405,10 @@ static void job_tell(struct gpreempt_node *gn, u64 now_ns)
 	}
 }
 
-/* The node decides nothing any more, for now: it fails, is paused or switched */
+/*
+ * The node decides nothing any more, for now: it fails, is paused or switched off. pass_lock is
+ * held, which keeps others from telling.
+ */
 static void job_end(struct gpreempt_node *gn)
 {
 	struct gpreempt_job_place *place;
@@ -464,7 +459,7 @@ void gpreempt_job_free_node(struct gpreempt_node *gn)
 const struct gpreempt_room gpreempt_room_job = {
 	.start_node = gpreempt_job_init_node,
 	.stop_node = gpreempt_job_free_node,
-	.process_added = gpreempt_job_join,
+	.process_added = job_join,
 	.process_gone = job_leave,
 	.process_freed = job_free_process,
 	.hear = job_hear,
@@ -472,5 +467,5 @@ const struct gpreempt_room gpreempt_room_job = {
 	.refresh = job_derive,
 	.decided = job_tell,
 	.ended = job_end,
-	.tend = gpreempt_job_update_node,
+	.tend = job_update_node,
 };

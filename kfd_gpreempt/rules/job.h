@@ -32,8 +32,6 @@ struct gpreempt_process_job {
 	u64 id;
 };
 
-void gpreempt_job_join(struct gpreempt_process *process);
-void gpreempt_job_update_node(struct gpreempt_node *gn);
 void gpreempt_job_update_all(void);
 u64 gpreempt_job_privileged_id(const struct gpreempt_process *process);
 void gpreempt_job_init_node(struct gpreempt_node *gn);
