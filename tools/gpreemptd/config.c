@@ -222,6 +222,16 @@ static void read_line(struct reader *r, char *line)
 		read_setting(r, match_trim(line), match_trim(equals + 1));
 }
 
+static struct config config_empty(const char *proc, enum sched_policy policy)
+{
+	struct config c = { .proc = proc, .normal_policy = policy, .policy = policy };
+	int i;
+
+	for (i = 0; i < NR_SETTINGS; i++)
+		c.values[i] = settings[i].normal;
+	return c;
+}
+
 /**
  * config_init() - what holds without a file
  * @c: the configuration
@@ -229,15 +239,13 @@ static void read_line(struct reader *r, char *line)
  */
 void config_init(struct config *c, const char *xsched)
 {
-	int i, policy = xsched && *xsched ? sched_policy_find(xsched) : (int)SCHED_HPF;
+	int policy = xsched && *xsched ? sched_policy_find(xsched) : (int)SCHED_HPF;
 
 	if (policy < 0) {
 		policy = SCHED_HPF;
 		say("XSCHED_SCHED=%s %s (hpf fifo rr fair); kept %s", xsched, what_is_wrong(xsched), sched_policy_name(SCHED_HPF));
 	}
-	*c = (struct config){ .proc = "/proc", .normal_policy = (enum sched_policy)policy, .policy = (enum sched_policy)policy };
-	for (i = 0; i < NR_SETTINGS; i++)
-		c->values[i] = settings[i].normal;
+	*c = config_empty("/proc", (enum sched_policy)policy);
 }
 
 void config_free(struct config *c)
@@ -258,15 +266,11 @@ void config_free(struct config *c)
  */
 bool config_read(struct config *c, const char *path, bool first)
 {
-	struct reader r = { .path = path, .kept = first ? NULL : c, .new = { .proc = c->proc, .normal_policy = c->normal_policy } };
+	struct reader r = { .path = path, .kept = first ? NULL : c, .new = config_empty(c->proc, c->normal_policy) };
 	FILE *file = fopen(path, "re");
 	char *text = NULL;
 	size_t room = 0;
-	int i;
 
-	r.new.policy = c->normal_policy;
-	for (i = 0; i < NR_SETTINGS; i++)
-		r.new.values[i] = settings[i].normal;
 	if (!file) {
 		say("%s: %s", path, strerror(errno));
 		return false;
