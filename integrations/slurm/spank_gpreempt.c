@@ -6,8 +6,8 @@
  * In srun: refuses what cannot be, before anything is started, with the reason. On the node, as root: asks slurmctld for the job's partition and
  * QOS (the environment is the user's to write), looks at the administrator's bounds, and gives the step's cgroup its priority once its tasks are
  * in it. Without --gpu-priority a step has normal priority, moved into the bounds. With --gpu-job the tasks of a step are, on each node, a job of
- * the scheduler's. With
- * --gpu-share-weight, -min and -max it has this share of each GPU's time. --gpu-follow-stop says whether it leaves the GPUs while it is suspended.
+ * the scheduler's. With --gpu-share-weight, -min and -max it has this share of each GPU's time.
+ * --gpu-follow-stop says whether it leaves the GPUs while it is suspended.
  *
  * With Slurm's cgroup v2 plugin that cgroup is the step's own, and the setting goes with it. Elsewhere the plugin makes a cgroup v2 for the
  * step below kfd_gpreempt/, moves the tasks there, and removes it when the step ends.

@@ -93,7 +93,7 @@ TREES = {
             "stop.c": 3,
         },
         "columns": {
-            "gpreempt-oci.c": 13, "hip_queue.h": 5, "place.h": 11, "share.h": 4, "spank_gpreempt.c": 18,
+            "gpreempt-oci.c": 13, "hip_queue.h": 5, "place.h": 11, "share.h": 4, "spank_gpreempt.c": 17,
             "stop.h": 4,
         },
         "riddles": {"gpreempt-oci.c": 1},
