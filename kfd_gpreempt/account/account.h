@@ -114,30 +114,6 @@ struct gpreempt_account_node {
 	u64 read_cost_ns;
 };
 
-/**
- * gpreempt_account_busy_ns() - for how long has a queue had work and the device?
- * @a: its account
- *
- * Lags behind until the next look.
- *
- * Return: nanoseconds since it was created, never less than before
- */
-static inline u64 gpreempt_account_busy_ns(const struct gpreempt_account *a)
-{
-	return a->busy_ns;
-}
-
-/**
- * gpreempt_account_waiting_ns() - for how long has a queue had work and not the device?
- * @a: its account
- *
- * Return: as gpreempt_account_busy_ns()
- */
-static inline u64 gpreempt_account_waiting_ns(const struct gpreempt_account *a)
-{
-	return a->waiting_ns;
-}
-
 void gpreempt_account_begin(struct gpreempt_policy_queue *q, u64 now_ns);
 void gpreempt_account_expect(struct gpreempt_policy_node *pn, u64 now_ns);
 void gpreempt_account_moved(struct gpreempt_policy_queue *q, bool ran, u64 now_ns);

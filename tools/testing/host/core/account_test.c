@@ -65,7 +65,7 @@ static struct gpreempt_queue_usage sum_of(u32 kind)
 
 static u64 busy_of(const struct sim_queue *sq)
 {
-	return gpreempt_account_busy_ns(&sq->q.gpreempt->policy.time);
+	return sq->q.gpreempt->policy.time.busy_ns;
 }
 
 static u64 true_busy(void)

@@ -13,12 +13,12 @@
 
 static u64 busy(const struct queue *q)
 {
-	return gpreempt_account_busy_ns(&q->policy.time);
+	return q->policy.time.busy_ns;
 }
 
 static u64 waiting(const struct queue *q)
 {
-	return gpreempt_account_waiting_ns(&q->policy.time);
+	return q->policy.time.waiting_ns;
 }
 
 /* Until the account is due, and then the pass that it asked for. */
