@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""tunables - the table of tunables in the documentation, from kfd_gpreempt/tunables_table.h
+"""tunables - the table of tunables in the documentation, from kfd_gpreempt/core/tunables_table.h
 
     tunables.py             print the table as reStructuredText
     tunables.py --rows      print the rows for scripts: name, kind, default, values, separated by tabs

@@ -191,7 +191,7 @@ ours_upgraded()
 	has "$root/etc/dkms/amdgpu.conf" "/usr/src/kfd_gpreempt-$newer/"
 	is "blocks in DKMS's configuration" "$(grep -c '^# kfd_gpreempt: begin' "$root/etc/dkms/amdgpu.conf")" 1
 	is "builds: nothing of what is built changed" "$(built_times $first)" "$before"
-	echo "/* another */" >>"$root/usr/src/kfd_gpreempt-$newer/kfd_gpreempt/policy.h"
+	echo "/* another */" >>"$root/usr/src/kfd_gpreempt-$newer/kfd_gpreempt/core/policy.h"
 	hooked dpkg-reconfigure amdgpu-gpreempt-dkms >"$out" 2>&1
 	is "builds" "$(built_times $first)" $((before + 1))
 	state $first with

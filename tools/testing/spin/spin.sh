@@ -61,12 +61,12 @@ cp "$here/queue.pml" "$out/whole"
 # Loads that fail make it four times as large, and what comes of them is on the way that others take as well.
 sed 's/#define MAX_FAILURES.*/#define MAX_FAILURES	0/' "$here/queue.pml" >"$out/fair/queue.pml"
 status=0
-"$here/agree.py" "$here/queue.pml" "$code/backend_mqd.c" "$code/queue_sysfs.c" || status=1
+"$here/agree.py" "$here/queue.pml" "$code/nohws/backend_mqd.c" "$code/control/queue_sysfs.c" || status=1
 result $status model_and_code_write_the_same
 mkdir -p "$out/disagree"
-sed 's/gq->hw.lost = true;/gq->hw.lost = false;/' "$code/backend_mqd.c" >"$out/disagree/backend_mqd.c"
+sed 's/gq->hw.lost = true;/gq->hw.lost = false;/' "$code/nohws/backend_mqd.c" >"$out/disagree/backend_mqd.c"
 status=0
-"$here/agree.py" "$here/queue.pml" "$out/disagree/backend_mqd.c" "$code/queue_sysfs.c" && status=1
+"$here/agree.py" "$here/queue.pml" "$out/disagree/backend_mqd.c" "$code/control/queue_sysfs.c" && status=1
 result $status a_difference_is_noticed
 status=0
 (SAFETY="-DSAFETY -DNOCLAIM" explore "$out/whole") || status=1
