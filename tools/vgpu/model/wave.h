@@ -5,7 +5,7 @@
 #ifndef VGPU_WAVE_H
 #define VGPU_WAVE_H
 
-#include "limits.h"
+#include "bounds.h"
 #include "list.h"
 #include "isa.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * limits.h - numbers of the model that several of its parts use
+ * bounds.h - numbers of the model that several of its parts use
  */
-#ifndef VGPU_LIMITS_H
-#define VGPU_LIMITS_H
+#ifndef VGPU_BOUNDS_H
+#define VGPU_BOUNDS_H
 
 #include "vgpu_model.h"
 
@@ -44,4 +44,4 @@ enum {
 #define VGPU_TMPRING_WAVES(t)		((t) & 0xfff)
 #define VGPU_TMPRING_WAVE_BYTES(t)	(((t) >> 12 & 0x1fff) * 1024)
 
-#endif /* VGPU_LIMITS_H */
+#endif /* VGPU_BOUNDS_H */
