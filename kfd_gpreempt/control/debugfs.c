@@ -114,4 +114,5 @@ static void debugfs_exit(void)
 const struct gpreempt_room gpreempt_room_debugfs = {
 	.init = debugfs_init,
 	.exit = debugfs_exit,
+	.failed = gpreempt_dump_log,
 };

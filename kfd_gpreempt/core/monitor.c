@@ -92,7 +92,6 @@
 #include "demand.h"
 #include "pass.h"
 #include "rooms.h"
-#include "control/dump.h"
 #include "rules/stopped.h"
 #include "amdgpu.h"
 #include "kfd_device_queue_manager.h"
@@ -361,7 +360,7 @@ static void monitor_give_up(struct gpreempt_node *gn, int error)
 	dev_err(gn->node->adev->dev,
 		"gpreempt: gpu %u is no longer scheduled: preempting failed (%d). It is again after a reset of the GPU, or after writing 1 to gpreempt_enable\n",
 		gn->node->id, error);
-	WRITE_ONCE(gn->monitor.dump, true);
+	WRITE_ONCE(gn->monitor.failed, true);
 }
 
 /* What was asked for before it began is what is on the device. */
@@ -1014,12 +1013,12 @@ void gpreempt_monitor_last_pass(struct gpreempt_node *gn)
 }
 
 /* No lock held. What happened in a pass is told after it. */
-static void monitor_dump_if_asked(struct gpreempt_node *gn)
+static void monitor_tell_failure(struct gpreempt_node *gn)
 {
-	if (!READ_ONCE(gn->monitor.dump))
+	if (!READ_ONCE(gn->monitor.failed))
 		return;
-	WRITE_ONCE(gn->monitor.dump, false);
-	gpreempt_dump_log(gn);
+	WRITE_ONCE(gn->monitor.failed, false);
+	gpreempt_rooms_tell(failed, gn);
 }
 
 /* So often it is looked whether CPUs of the device's NUMA node have come or gone. */
@@ -1075,7 +1074,7 @@ int gpreempt_monitor(void *data)
 			gn->monitor.clear_ns = woken_ns;
 		nap_ns = READ_ONCE(gn->life.paused) ? U64_MAX : monitor_look(gn);
 		mutex_unlock(&gn->pass_lock);
-		monitor_dump_if_asked(gn);
+		monitor_tell_failure(gn);
 		monitor_nap(gn, nap_ns);
 	}
 	mutex_lock(&gn->pass_lock);
@@ -1083,7 +1082,7 @@ int gpreempt_monitor(void *data)
 	gpreempt_monitor_last_pass(gn);
 	mutex_unlock(&gn->pass_lock);
 	WRITE_ONCE(gn->monitor.task, NULL);
-	monitor_dump_if_asked(gn);
+	monitor_tell_failure(gn);
 	return 0;
 }
 

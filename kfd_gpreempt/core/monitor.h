@@ -128,8 +128,8 @@ struct gpreempt_node_monitor {
 	u64 failed_ns;
 	/** @parks: the last decision parks it, unless idle processes may leave; the monitor's */
 	bool parks;
-	/** @dump: the node was given up: a dump goes to the kernel log after the pass */
-	bool dump;
+	/** @failed: the node was given up: layers are told after the pass */
+	bool failed;
 	/** @level: of the last decision; GPREEMPT_LEVEL_NONE: no queue had work */
 	s32 level;
 	/**

@@ -44,6 +44,7 @@ struct gpreempt_queue;
  * @decided: it is decided; the same
  * @ended: everything is about to be resumed for good, or for a reset; pass_lock held
  * @moved: has something changed of which no call tells? Asked once a second; gpreempt_lock held
+ * @failed: the node was given up: it is no longer scheduled; no lock held, may sleep
  * @tend: once a second; no lock held, may sleep
  *
  * NULL: the layer need not know.
@@ -71,6 +72,7 @@ struct gpreempt_room {
 	void (*decided)(struct gpreempt_node *gn, u64 now_ns);
 	void (*ended)(struct gpreempt_node *gn);
 	bool (*moved)(struct gpreempt_node *gn);
+	void (*failed)(struct gpreempt_node *gn);
 	void (*tend)(struct gpreempt_node *gn);
 };
 
