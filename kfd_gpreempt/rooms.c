@@ -4,6 +4,7 @@
 #include "account/usage.h"
 #include "control/chardev.h"
 #include "control/debugfs.h"
+#include "control/event.h"
 #include "control/hold.h"
 #include "control/queue_sysfs.h"
 #include "rules/group.h"
@@ -18,6 +19,7 @@ const struct gpreempt_room *const gpreempt_rooms[] = {
 	&gpreempt_room_hold,
 	&gpreempt_room_queue_sysfs,
 	&gpreempt_room_debugfs,
+	&gpreempt_room_event,
 	&gpreempt_room_chardev,
 	NULL
 };

@@ -1143,7 +1143,6 @@ static void chardev_exit(void)
 	if (registered)
 		misc_deregister(&gpreempt_device);
 	registered = false;
-	gpreempt_events_exit();
 }
 
 const struct gpreempt_room gpreempt_room_chardev = {

@@ -34,8 +34,8 @@
 
 #include "node.h"
 #include "compat/compat.h"
-#include "control/event.h"
 #include "obstacle.h"
+#include "rooms.h"
 #include "rules/stopped.h"
 
 /**
@@ -797,7 +797,7 @@ static bool priority_derive_overrides(const struct gpreempt_process *process,
 	pq->set.own_priority = derived->set.own_priority;
 	pq->set.explicit_priority = derived->set.explicit_priority;
 	if (gq->priority.derived && before != pq->set.priority)
-		gpreempt_event(gq->gn, gq, GPREEMPT_EVENT_PRIORITY, before);
+		gpreempt_rooms_tell(event, gq->gn, gq, GPREEMPT_EVENT_PRIORITY, before);
 	gq->priority.derived = true;
 	WRITE_ONCE(pq->set.weight, setting.weight);
 	WRITE_ONCE(pq->set.deadline_ns, setting.deadline_us * NSEC_PER_USEC);

@@ -9,6 +9,7 @@
 #define GPREEMPT_ROOMS_H
 
 #include <linux/types.h>
+#include "uapi/linux/kfd_gpreempt.h"
 
 struct gpreempt_node;
 struct gpreempt_process;
@@ -44,6 +45,8 @@ struct gpreempt_queue;
  * @decided: it is decided; the same
  * @ended: everything is about to be resumed for good, or for a reset; pass_lock held
  * @moved: has something changed of which no call tells? Asked once a second; gpreempt_lock held
+ * @event: something has happened that users may listen to: to a queue or, NULL, to the node. The
+ *	value is as &enum gpreempt_event_type says. Any lock held, does not sleep
  * @failed: the node was given up: it is no longer scheduled; no lock held, may sleep
  * @tend: once a second; no lock held, may sleep
  *
@@ -72,6 +75,8 @@ struct gpreempt_room {
 	void (*decided)(struct gpreempt_node *gn, u64 now_ns);
 	void (*ended)(struct gpreempt_node *gn);
 	bool (*moved)(struct gpreempt_node *gn);
+	void (*event)(struct gpreempt_node *gn, const struct gpreempt_queue *gq,
+		      enum gpreempt_event_type type, s64 value);
 	void (*failed)(struct gpreempt_node *gn);
 	void (*tend)(struct gpreempt_node *gn);
 };

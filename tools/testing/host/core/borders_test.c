@@ -296,7 +296,7 @@ static bool hears(const struct subject *s)
 
 	CHECK_EQ(shim_miscdevice->fops->open(NULL, &listens), 0);
 	CHECK_EQ(shim_miscdevice->fops->read(&listens, (char *)&event, sizeof(event), NULL), -EAGAIN);
-	gpreempt_event(node_of(0), low->q.gpreempt, GPREEMPT_EVENT_PREEMPTED, 0);
+	gpreempt_rooms_tell(event, node_of(0), low->q.gpreempt, GPREEMPT_EVENT_PREEMPTED, 0);
 	n = shim_miscdevice->fops->read(&listens, (char *)&event, sizeof(event), NULL);
 	CHECK_EQ(shim_miscdevice->fops->release(NULL, &listens), 0);
 	return n > 0;

@@ -32,6 +32,7 @@
 #include "debugfs.h"
 #include "dump.h"
 #include "event.h"
+#include "rooms.h"
 #include "hqd.h"
 #include "obstacle.h"
 #include "params.h"
