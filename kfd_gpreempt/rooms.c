@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* rooms.c - the layers that are built, in the order in which they are told */
 #include "core/rooms.h"
+#include "account/stamps.h"
 #include "account/usage.h"
 #include "control/chardev.h"
 #include "control/debugfs.h"
@@ -14,6 +15,7 @@
 const struct gpreempt_room *const gpreempt_rooms[] = {
 	&gpreempt_room_doorbell,
 	&gpreempt_room_usage,
+	&gpreempt_room_stamps,
 	&gpreempt_room_group,
 	&gpreempt_room_job,
 	&gpreempt_room_hold,

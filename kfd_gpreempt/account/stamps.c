@@ -12,9 +12,13 @@
  * last time: what firmware has not written yet counts the next time. MQDs are memory that the CPU
  * does not cache, so few are read, and where nothing was found they are looked at seldom.
  */
+#include <linux/capability.h>
+#include <linux/kobject.h>
 #include <linux/string.h>
+#include <linux/sysfs.h>
 
 #include "core/node.h"
+#include "core/rooms.h"
 #include "core/trace.h"
 
 /* What a tick is */
@@ -126,3 +130,60 @@ u64 gpreempt_stamps_median_ns(const struct gpreempt_node *gn, enum gpreempt_stam
 {
 	return READ_ONCE(gn->stamps.kind[kind].median_ns);
 }
+
+/**
+ * struct stamp_attribute - a file that shows what firmware noted
+ * @attr: the file
+ * @offset: of the number, in struct gpreempt_node_stamps
+ */
+struct stamp_attribute {
+	struct kobj_attribute attr;
+	size_t offset;
+};
+
+static ssize_t stamps_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	size_t offset = container_of(attr, struct stamp_attribute, attr)->offset;
+	const void *stamps = &gpreempt_node_of(kobj)->stamps;
+
+	if (!capable(CAP_SYS_ADMIN))
+		return -EPERM;
+	return sysfs_emit(buf, "%llu\n", READ_ONCE(*(const u64 *)(stamps + offset)));
+}
+
+#define STAMP(_kind, _name, _file, _member)						\
+	static struct stamp_attribute _name##_##_file##_stamp = {				\
+		.attr = __ATTR(_name##_##_file, 0400, stamps_show, NULL),			\
+		.offset = offsetof(struct gpreempt_node_stamps, kind[_kind]._member),		\
+	}
+STAMP(GPREEMPT_STAMP_CONNECT, connect, count, count);
+STAMP(GPREEMPT_STAMP_CONNECT, connect, ns_p50, median_ns);
+STAMP(GPREEMPT_STAMP_CONNECT, connect, ns_max, max_ns);
+STAMP(GPREEMPT_STAMP_SAVE, save, count, count);
+STAMP(GPREEMPT_STAMP_SAVE, save, ns_p50, median_ns);
+STAMP(GPREEMPT_STAMP_SAVE, save, ns_max, max_ns);
+STAMP(GPREEMPT_STAMP_RESTORE, restore, count, count);
+STAMP(GPREEMPT_STAMP_RESTORE, restore, ns_p50, median_ns);
+STAMP(GPREEMPT_STAMP_RESTORE, restore, ns_max, max_ns);
+
+static struct attribute *stamp_attrs[] = {
+	&connect_count_stamp.attr.attr,
+	&connect_ns_p50_stamp.attr.attr,
+	&connect_ns_max_stamp.attr.attr,
+	&save_count_stamp.attr.attr,
+	&save_ns_p50_stamp.attr.attr,
+	&save_ns_max_stamp.attr.attr,
+	&restore_count_stamp.attr.attr,
+	&restore_ns_p50_stamp.attr.attr,
+	&restore_ns_max_stamp.attr.attr,
+	NULL
+};
+
+static const struct attribute_group stamps_files = {
+	.name = "firmware",
+	.attrs = stamp_attrs,
+};
+
+const struct gpreempt_room gpreempt_room_stamps = {
+	.files = &stamps_files,
+};

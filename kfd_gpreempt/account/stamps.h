@@ -51,4 +51,6 @@ extern const char *const gpreempt_stamp_names[GPREEMPT_NR_STAMP_KINDS];
 bool gpreempt_stamps_read(struct gpreempt_queue *gq);
 u64 gpreempt_stamps_median_ns(const struct gpreempt_node *gn, enum gpreempt_stamp kind);
 
+extern const struct gpreempt_room gpreempt_room_stamps;
+
 #endif /* GPREEMPT_STAMPS_H */

@@ -11,8 +11,10 @@
  * Beyond it a user's oldest one is added to the user's rest, a sum without a number. So what is
  * told of all cgroups together is what is told of the node.
  */
+#include <linux/capability.h>
 #include <linux/cgroup.h>
 #include <linux/cred.h>
+#include <linux/kobject.h>
 #include <linux/ktime.h>
 #include <linux/pid.h>
 #include <linux/pid_namespace.h>
@@ -20,6 +22,7 @@
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/sysfs.h>
 #include <linux/uidgid.h>
 
 #include "core/node.h"
@@ -597,23 +600,6 @@ static void usage_sum_up(struct gpreempt_node *gn, struct gpreempt_queue_usage *
 }
 
 /**
- * gpreempt_usage_of_node() - what has been used of a node?
- * @gn: the node
- * @usage: receives what all processes together have used, those that have ended included
- *
- * Context: gpreempt_lock not held; may sleep.
- *
- * Return: time for which some queue ran, in nanoseconds
- */
-u64 gpreempt_usage_of_node(struct gpreempt_node *gn, struct gpreempt_queue_usage *usage)
-{
-	usage_read_lock();
-	usage_sum_up(gn, usage);
-	usage_read_unlock();
-	return gpreempt_policy_read(gn->policy.account.any.busy_ns);
-}
-
-/**
  * gpreempt_usage_list_node() - tell what has been used of a node
  * @gn: the node
  * @arg: struct gpreempt_usage_list
@@ -713,10 +699,63 @@ static void usage_close(struct gpreempt_queue *gq, bool last)
 		gpreempt_usage_leave(gq->process);
 }
 
+/**
+ * struct usage_attribute - a file that shows what has been used of the node
+ * @attr: the file
+ * @offset: of the sum, in struct gpreempt_queue_usage; beyond it: time for which some queue ran
+ */
+struct usage_attribute {
+	struct kobj_attribute attr;
+	size_t offset;
+};
+
+static ssize_t usage_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	size_t offset = container_of(attr, struct usage_attribute, attr)->offset;
+	struct gpreempt_node *gn = gpreempt_node_of(kobj);
+	struct gpreempt_queue_usage usage;
+
+	if (!capable(CAP_SYS_ADMIN))
+		return -EPERM;
+	usage_read_lock();
+	usage_sum_up(gn, &usage);
+	usage_read_unlock();
+	return sysfs_emit(buf, "%llu\n", offset < sizeof(usage) ?
+			  *(const u64 *)((const void *)&usage + offset) :
+			  gpreempt_policy_read(gn->policy.account.any.busy_ns));
+}
+
+#define USAGE_AT(_name, _offset)						\
+	static struct usage_attribute usage_##_name = {				\
+		.attr = __ATTR(_name, 0400, usage_show, NULL),			\
+		.offset = _offset,						\
+	}
+#define USAGE(_name) USAGE_AT(_name, offsetof(struct gpreempt_queue_usage, _name))
+USAGE(busy_ns);
+USAGE(waiting_ns);
+USAGE(preempted_ns);
+USAGE(wave_us);
+USAGE_AT(used_ns, sizeof(struct gpreempt_queue_usage));
+
+static struct attribute *usage_attrs[] = {
+	&usage_busy_ns.attr.attr,
+	&usage_waiting_ns.attr.attr,
+	&usage_preempted_ns.attr.attr,
+	&usage_wave_us.attr.attr,
+	&usage_used_ns.attr.attr,
+	NULL
+};
+
+static const struct attribute_group usage_files = {
+	.name = "usage",
+	.attrs = usage_attrs,
+};
+
 const struct gpreempt_room gpreempt_room_usage = {
 	.init_node = usage_init_node,
 	.free_node = usage_free_node,
 	.process_added = gpreempt_usage_join,
 	.queue_gone = usage_take,
 	.queue_closed = usage_close,
+	.files = &usage_files,
 };

@@ -79,7 +79,6 @@ void gpreempt_usage_leave(struct gpreempt_process *process);
 void gpreempt_usage_job(struct gpreempt_process *process, const struct gpreempt_membership *as);
 bool gpreempt_usage_of_program(struct gpreempt_node *gn, const struct pid *pid,
 			       struct gpreempt_queue_usage *usage);
-u64 gpreempt_usage_of_node(struct gpreempt_node *gn, struct gpreempt_queue_usage *usage);
 int gpreempt_usage_list_node(struct gpreempt_node *gn, void *arg);
 
 extern const struct gpreempt_room gpreempt_room_usage;

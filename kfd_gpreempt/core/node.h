@@ -229,6 +229,12 @@ struct gpreempt_node {
 	struct gpreempt_node_crowd crowd;
 };
 
+/* Of its folder in sysfs */
+static inline struct gpreempt_node *gpreempt_node_of(struct kobject *kobj)
+{
+	return container_of(kobj, struct gpreempt_node, sysfs.kobj);
+}
+
 static inline struct gpreempt_queue *gpreempt_queue_of(struct gpreempt_policy_queue *pq)
 {
 	return container_of(pq, struct gpreempt_queue, policy);

@@ -11,6 +11,7 @@
 #include <linux/types.h>
 #include "uapi/linux/kfd_gpreempt.h"
 
+struct attribute_group;
 struct gpreempt_node;
 struct gpreempt_process;
 struct gpreempt_queue;
@@ -49,6 +50,7 @@ struct gpreempt_queue;
  *	value is as &enum gpreempt_event_type says. Any lock held, does not sleep
  * @failed: the node was given up: it is no longer scheduled; no lock held, may sleep
  * @tend: once a second; no lock held, may sleep
+ * @files: in the folder of each node in sysfs
  *
  * NULL: the layer need not know.
  */
@@ -79,6 +81,7 @@ struct gpreempt_room {
 		      enum gpreempt_event_type type, s64 value);
 	void (*failed)(struct gpreempt_node *gn);
 	void (*tend)(struct gpreempt_node *gn);
+	const struct attribute_group *files;
 };
 
 /* Ends with NULL. A room may rely on those before it. */
