@@ -31,6 +31,8 @@
 /* After so many queues without any, one of so many is looked at. */
 #define STAMPS_IN_VAIN	16
 #define STAMPS_SELDOM	64
+/* In a pass. An MQD of eight XCCs is a hundred uncached reads, and there is a next pass. */
+#define STAMPS_READ	4
 
 /* Names in sysfs (firmware/<name>_*), in traces and dumps. */
 const char *const gpreempt_stamp_names[GPREEMPT_NR_STAMP_KINDS] = {
@@ -92,15 +94,8 @@ static bool stamps_read_kind(struct gpreempt_queue *gq, enum gpreempt_stamp kind
 	return filled;
 }
 
-/**
- * gpreempt_stamps_read() - take in what firmware has noted of a queue
- * @gq: the queue, just given back
- *
- * Context: dqm_lock held; after the device has been given all that belongs to the pass.
- *
- * Return: true if its MQDs were read; false if that was left out, as there was nothing before
- */
-bool gpreempt_stamps_read(struct gpreempt_queue *gq)
+/* Returns false if that was left out, as there was nothing before. */
+static bool stamps_read(struct gpreempt_queue *gq)
 {
 	struct gpreempt_node_stamps *stamps = &gq->gn->stamps;
 	enum gpreempt_stamp kind;
@@ -117,18 +112,25 @@ bool gpreempt_stamps_read(struct gpreempt_queue *gq)
 	return true;
 }
 
-/**
- * gpreempt_stamps_median_ns() - what a step took lately, as firmware noted it
- * @gn: the node
- * @kind: which
- *
- * Context: any.
- *
- * Return: the median of the last GPREEMPT_NR_STAMPS; 0: firmware has noted none that was read
+/*
+ * Takes in how a queue left, and how it came the last time. A caller of PREEMPT waits for the pass
+ * that takes queues off. One that left no waves behind is read for its connecting alone, once.
  */
-u64 gpreempt_stamps_median_ns(const struct gpreempt_node *gn, enum gpreempt_stamp kind)
+static void stamps_resumed(struct gpreempt_queue *gq)
 {
-	return READ_ONCE(gn->stamps.kind[kind].median_ns);
+	struct gpreempt_node_stamps *stamps = &gq->gn->stamps;
+
+	if (stamps->nr_read < STAMPS_READ &&
+	    (gq->policy.saved_waves || !gq->stamps.seen[GPREEMPT_STAMP_CONNECT]))
+		stamps->nr_read += stamps_read(gq);
+}
+
+/* The policy holds it against the overhead budget */
+static void stamps_acted(struct gpreempt_node *gn)
+{
+	gn->stamps.nr_read = 0;
+	gn->policy.device.connect_ns = gn->stamps.kind[GPREEMPT_STAMP_CONNECT].median_ns;
+	gn->policy.device.restore_ns = gn->stamps.kind[GPREEMPT_STAMP_RESTORE].median_ns;
 }
 
 /**
@@ -185,5 +187,7 @@ static const struct attribute_group stamps_files = {
 };
 
 const struct gpreempt_room gpreempt_room_stamps = {
+	.resumed = stamps_resumed,
+	.acted = stamps_acted,
 	.files = &stamps_files,
 };

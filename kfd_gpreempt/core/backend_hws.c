@@ -272,8 +272,6 @@ static void hws_confirm(struct backend_pass *pass, struct qcm_process_device *qp
 					    pass->saved_ns);
 		gpreempt_stats_preempted(gq, pass->saved_ns);
 	} else if (gq->hw.done == GPREEMPT_RESUME) {
-		if (gq->policy.saved_waves || !gq->stamps.seen[GPREEMPT_STAMP_CONNECT])
-			backend_read_stamps(pass, gq);
 		backend_resumed(pass, gq);
 	} else {
 		hws_confirm_other(pass, q, gq);

@@ -415,8 +415,7 @@ static int monitor_carry_out(struct gpreempt_node *gn)
 	gpreempt_waves_acted(gn);
 	gn->monitor.waits_ns = 0;
 	gn->backend->apply(gn, &outcome);
-	gn->policy.device.connect_ns = gpreempt_stamps_median_ns(gn, GPREEMPT_STAMP_CONNECT);
-	gn->policy.device.restore_ns = gpreempt_stamps_median_ns(gn, GPREEMPT_STAMP_RESTORE);
+	gpreempt_rooms_tell(acted, gn);
 	/* A device that does not answer has wasted time, not spent it on preempting. */
 	if (!outcome.error)
 		gpreempt_policy_overhead(&gn->policy, outcome.elapsed_ns, outcome.preempted,

@@ -44,6 +44,8 @@ struct gpreempt_queue;
  * @refresh: the same if nothing has: only what is kept of another object, which may be about to go
  * @sampled: all queues are sampled; the same
  * @decided: it is decided; the same
+ * @resumed: a queue is given back, and so is all that belongs to the pass; dqm_lock held
+ * @acted: a decision was carried out: the backend is done; pass_lock held
  * @ended: everything is about to be resumed for good, or for a reset; pass_lock held
  * @moved: has something changed of which no call tells? Asked once a second; gpreempt_lock held
  * @event: something has happened that users may listen to: to a queue or, NULL, to the node. The
@@ -75,6 +77,8 @@ struct gpreempt_room {
 	void (*refresh)(struct gpreempt_process *process);
 	void (*sampled)(struct gpreempt_node *gn);
 	void (*decided)(struct gpreempt_node *gn, u64 now_ns);
+	void (*resumed)(struct gpreempt_queue *gq);
+	void (*acted)(struct gpreempt_node *gn);
 	void (*ended)(struct gpreempt_node *gn);
 	bool (*moved)(struct gpreempt_node *gn);
 	void (*event)(struct gpreempt_node *gn, const struct gpreempt_queue *gq,

@@ -338,10 +338,8 @@ static void mqd_resumed(struct backend_pass *pass, struct qcm_process_device *qp
 {
 	if (gq->hw.done == GPREEMPT_KEEP)
 		gpreempt_account_made_room(&gq->policy, pass->now_ns);
-	if (gq->hw.done != GPREEMPT_RESUME)
-		return;
-	backend_read_stamps(pass, gq);
-	backend_resumed(pass, gq);
+	if (gq->hw.done == GPREEMPT_RESUME)
+		backend_resumed(pass, gq);
 }
 
 static void mqd_apply(struct gpreempt_node *gn, struct gpreempt_outcome *outcome)
