@@ -893,15 +893,6 @@ static void monitor_take_doorbell(struct gpreempt_node *gn)
 		gn->monitor.clear_ns = doorbell_ns;
 }
 
-static u64 monitor_wait_for_doorbells(struct gpreempt_node *gn,
-				      const struct gpreempt_decision *decision, bool *waits)
-{
-	u64 begun_ns = ktime_get_ns(), nap_ns = gpreempt_doorbell_wait(gn, decision, waits);
-
-	gn->monitor.arming_ns = ktime_get_ns() - begun_ns;
-	return nap_ns;
-}
-
 /* For how long may it sleep for the account? @told: a doorbell tells of all work that comes. */
 static u64 monitor_account_nap(struct gpreempt_node *gn, bool told)
 {
@@ -918,32 +909,29 @@ static u64 monitor_account_nap(struct gpreempt_node *gn, bool told)
 }
 
 /* How long may the monitor sleep after this decision, which has been carried out? */
-static u64 monitor_nap_after(struct gpreempt_node *gn, const struct gpreempt_decision *decision,
-			     bool *waits)
+static u64 monitor_nap_after(struct gpreempt_node *gn, struct gpreempt_nap *nap)
 {
-	u64 nap_ns = decision->park ? U64_MAX : decision->next_ns;
+	const struct gpreempt_decision *decision = nap->decision;
+	u64 begun_ns = ktime_get_ns();
 
-	/* Nothing is withdrawn from equals. */
-	if (!decision->park && gn->tun.wakeup != GPREEMPT_WAKEUP_POLL && !gn->tun.params.observe &&
-	    gpreempt_policy_matters(&gn->policy))
-		nap_ns = monitor_wait_for_doorbells(gn, decision, waits);
-	/* No work, and no arming either, is urgent. */
-	if (gn->monitor.parks)
-		nap_ns = U64_MAX;
+	/* No work is urgent on a node that parks but for what a layer waits for. */
+	nap->ns = decision->park || gn->monitor.parks ? U64_MAX : decision->next_ns;
+	gpreempt_rooms_tell(nap, gn, nap);
+	gn->monitor.arming_ns = ktime_get_ns() - begun_ns;
 	/* The end of a rivalry is the end of what it took from programs. */
 	if (gn->mqd.rivalry)
-		nap_ns = min(nap_ns, GPREEMPT_CONTENDED_NS);
-	nap_ns = gpreempt_stopped_within_ns(gn, nap_ns);
+		nap->ns = min(nap->ns, GPREEMPT_CONTENDED_NS);
+	nap->ns = gpreempt_stopped_within_ns(gn, nap->ns);
 	if (gn->policy.idle_ns)
-		nap_ns = min(nap_ns, monitor_idle_nap(gn));
-	return min(nap_ns, monitor_account_nap(gn, *waits && nap_ns == U64_MAX));
+		nap->ns = min(nap->ns, monitor_idle_nap(gn));
+	return min(nap->ns, monitor_account_nap(gn, nap->told && nap->ns == U64_MAX));
 }
 
 static u64 monitor_look(struct gpreempt_node *gn)
 {
 	struct gpreempt_pass pass;
 	const struct gpreempt_decision *decision = &pass.decision;
-	bool waits = false;
+	struct gpreempt_nap nap = { .decision = decision };
 	u64 nap_ns;
 
 	WRITE_ONCE(gn->told, false);
@@ -982,9 +970,9 @@ static u64 monitor_look(struct gpreempt_node *gn)
 		monitor_resume_all(gn);
 		return gn->monitor.again ? gn->tun.params.interval_ns : U64_MAX;
 	}
-	nap_ns = monitor_nap_after(gn, decision, &waits);
+	nap_ns = monitor_nap_after(gn, &nap);
 	monitor_set_state(gn, decision->park ? GPREEMPT_STATE_PARKED :
-			      waits	     ? GPREEMPT_STATE_ARMED :
+			      nap.told	     ? GPREEMPT_STATE_ARMED :
 			      decision->contended && gn->tun.params.poll_ns ?
 				      GPREEMPT_STATE_POLLING :
 				      GPREEMPT_STATE_IDLE);

@@ -12,6 +12,7 @@
 #include "uapi/linux/kfd_gpreempt.h"
 
 struct attribute_group;
+struct gpreempt_decision;
 struct gpreempt_node;
 struct gpreempt_process;
 struct gpreempt_queue;
@@ -19,6 +20,19 @@ struct gpreempt_queue;
 /* What a room has heard: all queues are to be sampled; and all is to be derived anew as well. */
 #define GPREEMPT_HEARD_NEWS	1
 #define GPREEMPT_HEARD_CHANGE	3
+
+/**
+ * struct gpreempt_nap - how long the monitor may sleep after a pass
+ * @decision: what was decided, and has been carried out
+ * @ns: the time; U64_MAX: until it is woken. Rooms shorten it, and one that has the monitor told of
+ *	work may lengthen it
+ * @told: the monitor is woken for whatever could need a decision, so it need not look for work
+ */
+struct gpreempt_nap {
+	const struct gpreempt_decision *decision;
+	u64 ns;
+	bool told;
+};
 
 /**
  * struct gpreempt_room - a layer
@@ -36,6 +50,8 @@ struct gpreempt_queue;
  * @queue_gone: a queue can no longer be found, but a pass may still look at it; gpreempt_lock held
  * @queue_closed: no pass looks at it any more, @last: it was the last one of its process;
  *	gpreempt_lock held
+ * @wait_readers: its view is about to go, and no new reader finds it: wait for those that hold no
+ *	srcu; gpreempt_lock may be held
  * @make_room: before each pass: the place for memory; no lock held, may sleep
  * @waits: is there no memory for what a pass needs? Asked in each pass
  * @hear: a pass begins: GPREEMPT_HEARD_*, or 0. Its read section held
@@ -47,6 +63,7 @@ struct gpreempt_queue;
  * @resumed: a queue is given back, and so is all that belongs to the pass; dqm_lock held
  * @acted: a decision was carried out: the backend is done; pass_lock held
  * @ended: everything is about to be resumed for good, or for a reset; pass_lock held
+ * @nap: how long may the monitor sleep? At the end of a pass; pass_lock held
  * @moved: has something changed of which no call tells? Asked once a second; gpreempt_lock held
  * @event: something has happened that users may listen to: to a queue or, NULL, to the node. The
  *	value is as &enum gpreempt_event_type says. Any lock held, does not sleep
@@ -70,6 +87,7 @@ struct gpreempt_room {
 	void (*queue_added)(struct gpreempt_queue *gq);
 	void (*queue_gone)(struct gpreempt_queue *gq);
 	void (*queue_closed)(struct gpreempt_queue *gq, bool last);
+	void (*wait_readers)(const struct gpreempt_queue *gq);
 	void (*make_room)(struct gpreempt_node *gn);
 	bool (*waits)(const struct gpreempt_node *gn);
 	u8 (*hear)(struct gpreempt_node *gn, u64 now_ns);
@@ -80,6 +98,7 @@ struct gpreempt_room {
 	void (*resumed)(struct gpreempt_queue *gq);
 	void (*acted)(struct gpreempt_node *gn);
 	void (*ended)(struct gpreempt_node *gn);
+	void (*nap)(struct gpreempt_node *gn, struct gpreempt_nap *nap);
 	bool (*moved)(struct gpreempt_node *gn);
 	void (*event)(struct gpreempt_node *gn, const struct gpreempt_queue *gq,
 		      enum gpreempt_event_type type, s64 value);

@@ -699,13 +699,8 @@ static void doorbell_del_queue(struct gpreempt_queue *gq)
 		spin_unlock(&d->lock);
 }
 
-/**
- * gpreempt_doorbell_wait_readers() - wait until doorbell.c no longer reads a queue's pointers
- * @gq: the queue; new readers do not find what the caller is about to free
- *
- * Context: the queue is registered and stays so.
- */
-void gpreempt_doorbell_wait_readers(const struct gpreempt_queue *gq)
+/* A queue's view is about to go, and is not found any more */
+static void doorbell_wait_readers(const struct gpreempt_queue *gq)
 {
 	struct gpreempt_doorbells *d = gq->process->doorbell.doorbells;
 
@@ -1059,21 +1054,9 @@ static void doorbell_arm_idle(struct gpreempt_node *gn, u64 now_ns, struct armin
 	}
 }
 
-/**
- * gpreempt_doorbell_wait() - how long may the monitor sleep if it is told of doorbell writes?
- * @gn: the node
- * @decision: that of this pass, carried out
- * @waits: receives whether it is woken for whatever could need a decision, so that it need not look
- *	for work
- *
- * A work item arms idle processes, and wakes the monitor when that is done.
- *
- * Context: the monitor, at the end of a pass; does not sleep.
- *
- * Return: nanoseconds until the next pass; U64_MAX: until a doorbell is written or a kick comes
- */
-u64 gpreempt_doorbell_wait(struct gpreempt_node *gn, const struct gpreempt_decision *decision,
-			   bool *waits)
+/* Returns for how long the monitor may sleep if it is told of doorbell writes. */
+static u64 doorbell_wait(struct gpreempt_node *gn, const struct gpreempt_decision *decision,
+			 bool *waits)
 {
 	u64 now_ns = ktime_get_ns(), backstop_ns = max(BACKSTOP_NS, gn->tun.params.interval_ns);
 	bool off = decision->nr_preempted > decision->nr_resume;
@@ -1104,6 +1087,23 @@ u64 gpreempt_doorbell_wait(struct gpreempt_node *gn, const struct gpreempt_decis
 	if (!*waits)
 		return min(decision->next_ns, arming.next_ns);
 	return arming.all ? U64_MAX : min(backstop_ns, arming.next_ns);
+}
+
+/*
+ * A work item arms idle processes, and wakes the monitor when that is done. Nothing is withdrawn
+ * from equals.
+ */
+static void doorbell_nap(struct gpreempt_node *gn, struct gpreempt_nap *nap)
+{
+	u64 ns;
+
+	if (nap->decision->park || gn->tun.wakeup == GPREEMPT_WAKEUP_POLL ||
+	    gn->tun.params.observe || !gpreempt_policy_matters(&gn->policy))
+		return;
+	ns = doorbell_wait(gn, nap->decision, &nap->told);
+	/* No arming is urgent on a node that parks but for idle processes. */
+	if (!gn->monitor.parks)
+		nap->ns = ns;
 }
 
 /* A node has come up */
@@ -1157,4 +1157,6 @@ const struct gpreempt_room gpreempt_room_doorbell = {
 	.process_gone = doorbell_del,
 	.queue_added = doorbell_add_queue,
 	.queue_gone = doorbell_del_queue,
+	.wait_readers = doorbell_wait_readers,
+	.nap = doorbell_nap,
 };

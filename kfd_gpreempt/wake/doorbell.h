@@ -9,7 +9,6 @@
 struct gpreempt_node;
 struct gpreempt_queue;
 struct gpreempt_process;
-struct gpreempt_decision;
 struct gpreempt_doorbells;
 
 /* What doorbell.c keeps of a node, and writes alone. */
@@ -58,11 +57,8 @@ struct gpreempt_process_doorbell {
 	bool fallback_counted;
 };
 
-void gpreempt_doorbell_wait_readers(const struct gpreempt_queue *gq);
 bool gpreempt_doorbell_tells(const struct gpreempt_process *process);
 const char *gpreempt_doorbell_state(const struct gpreempt_process *process);
-u64 gpreempt_doorbell_wait(struct gpreempt_node *gn, const struct gpreempt_decision *decision,
-			   bool *waits);
 
 extern const struct gpreempt_room gpreempt_room_doorbell;
 
