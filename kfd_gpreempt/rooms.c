@@ -10,6 +10,7 @@
 #include "control/queue_sysfs.h"
 #include "rules/group.h"
 #include "rules/job.h"
+#include "rules/stopped.h"
 #include "wake/doorbell.h"
 
 const struct gpreempt_room *const gpreempt_rooms[] = {
@@ -18,6 +19,7 @@ const struct gpreempt_room *const gpreempt_rooms[] = {
 	&gpreempt_room_stamps,
 	&gpreempt_room_group,
 	&gpreempt_room_job,
+	&gpreempt_room_stopped,
 	&gpreempt_room_hold,
 	&gpreempt_room_queue_sysfs,
 	&gpreempt_room_debugfs,

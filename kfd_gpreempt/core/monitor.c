@@ -92,7 +92,6 @@
 #include "demand.h"
 #include "pass.h"
 #include "rooms.h"
-#include "rules/stopped.h"
 #include "amdgpu.h"
 #include "kfd_device_queue_manager.h"
 
@@ -168,16 +167,17 @@ static void monitor_make_room(struct gpreempt_node *gn)
 
 static void monitor_derive(struct gpreempt_node *gn, struct gpreempt_queue *gq, u64 now_ns)
 {
-	u32 found = gpreempt_priority_derive(gn, gq, now_ns);
+	struct gpreempt_process *process = gq->process;
+	u32 found;
 
-	if (gq->process->derived_ns != now_ns) {
-		gq->process->derived_ns = now_ns;
-		gpreempt_rooms_tell(derive, gq->process);
+	if (process->derived_ns != now_ns) {
+		process->derived_ns = now_ns;
+		gpreempt_priority_derive_process(process);
+		gpreempt_rooms_tell(derive, process);
 	}
+	found = gpreempt_priority_derive(gn, gq);
 	if (found & GPREEMPT_DERIVED_HINT)
 		gn->monitor.hinted = true;
-	if (gpreempt_stopped_matters(gq->process))
-		gn->monitor.stops_matter = true;
 	if (found & GPREEMPT_DERIVED_MQD)
 		gn->monitor.reprioritize = true;
 }
@@ -210,7 +210,7 @@ static void monitor_sample_all(struct gpreempt_node *gn, bool anew, u64 now_ns)
 	gn->monitor.kept_out = false;
 	/* Derived anew as well: one that goes, and each change, kicks. */
 	if (anew)
-		gn->monitor.stops_matter = false;
+		gn->monitor.within_ns = U64_MAX;
 	list_for_each_entry_srcu(gq, &gn->queues.list, link,
 				 srcu_read_lock_held(&gn->queues.srcu)) {
 		if (n == gn->monitor.max_sampled) {
@@ -717,8 +717,7 @@ static bool monitor_derives_anew(struct gpreempt_node *gn, u64 now_ns)
 	 */
 	if (gn->monitor.doorbell_ns && gn->monitor.derived_ns)
 		return false;
-	if (now_ns - gn->monitor.derived_ns <
-	    gpreempt_stopped_within_ns(gn, gn->tun.params.interval_ns))
+	if (now_ns - gn->monitor.derived_ns < min(gn->monitor.within_ns, gn->tun.params.interval_ns))
 		return false;
 	gn->monitor.derived_ns = now_ns;
 	/* Pairs with a new hold: either it is seen from here on, or it waits for the next one. */
@@ -921,7 +920,7 @@ static u64 monitor_nap_after(struct gpreempt_node *gn, struct gpreempt_nap *nap)
 	/* The end of a rivalry is the end of what it took from programs. */
 	if (gn->mqd.rivalry)
 		nap->ns = min(nap->ns, GPREEMPT_CONTENDED_NS);
-	nap->ns = gpreempt_stopped_within_ns(gn, nap->ns);
+	nap->ns = min(nap->ns, gn->monitor.within_ns);
 	if (gn->policy.idle_ns)
 		nap->ns = min(nap->ns, monitor_idle_nap(gn));
 	return min(nap->ns, monitor_account_nap(gn, nap->told && nap->ns == U64_MAX));
@@ -980,6 +979,20 @@ static u64 monitor_look(struct gpreempt_node *gn)
 		return decision->park ? gn->tun.params.interval_ns :
 					min(decision->next_ns, gn->tun.params.interval_ns);
 	return nap_ns;
+}
+
+/**
+ * gpreempt_monitor_derive_within() - have priorities derived anew that soon, and again and again
+ * @gn: the node
+ * @ns: the time; until a pass derives all of them
+ *
+ * For what changes without a word.
+ *
+ * Context: the monitor, while it derives.
+ */
+void gpreempt_monitor_derive_within(struct gpreempt_node *gn, u64 ns)
+{
+	gn->monitor.within_ns = min(gn->monitor.within_ns, ns);
 }
 
 /**
@@ -1088,6 +1101,7 @@ void gpreempt_monitor_begin(struct gpreempt_node *gn, bool set_up)
 	gn->monitor.errors = 0;
 	gn->monitor.again &= !set_up;
 	gn->monitor.observes = false;
+	gn->monitor.within_ns = U64_MAX;
 	gn->monitor.clear_ns = ktime_get_ns();
 	WRITE_ONCE(gn->monitor.state, GPREEMPT_STATE_IDLE);
 }

@@ -106,10 +106,10 @@ struct gpreempt_node_monitor {
 	 */
 	bool hinted;
 	/**
-	 * @stops_matter: one of its processes leaves the device when it is stopped; the monitor's
-	 * alone
+	 * @within_ns: priorities are derived again within this time; U64_MAX: within the interval.
+	 * The monitor's alone
 	 */
-	bool stops_matter;
+	u64 within_ns;
 	/**
 	 * @again: the backend left something unfinished: the next pass calls it, even without an
 	 * action
@@ -155,6 +155,7 @@ struct gpreempt_node_monitor {
 	u64 decided_ns;
 };
 
+void gpreempt_monitor_derive_within(struct gpreempt_node *gn, u64 ns);
 void gpreempt_monitor_last_pass(struct gpreempt_node *gn);
 int gpreempt_monitor(void *data);
 void gpreempt_monitor_begin(struct gpreempt_node *gn, bool set_up);

@@ -80,6 +80,8 @@ struct gpreempt_process {
 	u32 nr_queues;
 	/** @derived_ns: the pass that last derived what layers know of it; the monitor's alone */
 	u64 derived_ns;
+	/** @stopped: it is stopped or frozen, and has to leave the device; the monitor's alone */
+	bool stopped;
 	/** @policy: for the policy; the monitor's alone */
 	struct gpreempt_policy_process policy;
 	/** @doorbell: doorbell.c */

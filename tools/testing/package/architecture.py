@@ -137,7 +137,7 @@ OPEN = {
     "account": "backend monitor pass policy queue", "backend_mqd": "backend", "backend_named": "backend",
     "crowd": "monitor node", "doorbell": "node",
     "group": "node", "hold": "node params", "hqd": "backend", "job": "node", "pace": "node", "share": "policy",
-    "stamps": "node", "stopped": "monitor priority", "usage": "node",
+    "stamps": "node", "usage": "node",
 }
 
 
