@@ -8,6 +8,7 @@
 #include "control/event.h"
 #include "control/hold.h"
 #include "control/queue_sysfs.h"
+#include "rules/crowd.h"
 #include "rules/group.h"
 #include "rules/job.h"
 #include "rules/stopped.h"
@@ -19,6 +20,7 @@ const struct gpreempt_room *const gpreempt_rooms[] = {
 	&gpreempt_room_stamps,
 	&gpreempt_room_group,
 	&gpreempt_room_job,
+	&gpreempt_room_crowd,
 	&gpreempt_room_stopped,
 	&gpreempt_room_hold,
 	&gpreempt_room_queue_sysfs,

@@ -111,12 +111,6 @@
  * was sent before: it has no room for more.
  */
 #define MAX_FULL_NS		100000000ULL
-/*
- * Between looks for idle processes while all fit that are on the device, but not those that have
- * left; and while one of them has just come back
- */
-#define MONITOR_IDLE_NAP_NS	1000000000ULL
-#define MONITOR_SETTLE_NAP_NS	50000000ULL
 /* A change is looked at after this time, or when looks may be as often as that. */
 #define MAX_NUDGE_NS		1000000ULL
 /* By so much looks that cannot wait may be ahead of their limits. */
@@ -317,29 +311,6 @@ static void monitor_make_dormant(struct gpreempt_node *gn, u64 now_ns)
 		monitor_swap_places(gn, i, --gn->monitor.nr_sampled);
 		gn->monitor.nr_dormant++;
 	}
-}
-
-/* Something is off for idleness, or may leave, for which it has to be looked. */
-static inline bool monitor_watches_idle(const struct gpreempt_node *gn)
-{
-	return unlikely(gn->crowd.nr_off || (gn->tun.idle_ns && READ_ONCE(gn->hw.turns)));
-}
-
-/* May more processes leave for idleness? */
-static bool monitor_awaits_idle(const struct gpreempt_node *gn)
-{
-	return monitor_watches_idle(gn) && gn->crowd.waits;
-}
-
-/* So long a node sleeps that looks for idle processes. */
-static u64 monitor_idle_nap(const struct gpreempt_node *gn)
-{
-	u64 interval_ns = gn->tun.params.interval_ns;
-
-	if (gn->crowd.crowded)
-		return interval_ns;
-	/* Nothing waits for slots: there is time to find those that are idle. */
-	return max(interval_ns, gn->crowd.settles ? MONITOR_SETTLE_NAP_NS : MONITOR_IDLE_NAP_NS);
 }
 
 static void monitor_set_state(struct gpreempt_node *gn, enum gpreempt_state state)
@@ -563,7 +534,6 @@ static bool monitor_decide(struct gpreempt_node *gn, struct gpreempt_pass *pass)
 	gn->policy.device.waves_known = gn->waves.known && !(saved && observe);
 	gn->policy.device.waves_counted = READ_ONCE(gn->waves.counted);
 	gn->policy.device.waves_lag_ns = gn->waves.lag_ns;
-	gn->policy.idle_ns = monitor_awaits_idle(gn) ? gn->tun.idle_ns : 0;
 	if (!gpreempt_pass_look(&gn->policy, pass, monitor_read_waves))
 		return false;
 	gpreempt_pass_decide(&gn->policy, pass);
@@ -791,8 +761,6 @@ static bool monitor_pass(struct gpreempt_node *gn, struct gpreempt_pass *pass)
 	anew = monitor_derives_anew(gn, pass->now_ns);
 
 	idx = srcu_read_lock(&gn->queues.srcu);
-	if (monitor_watches_idle(gn) && gpreempt_crowd_look(gn, pass->now_ns))
-		gn->monitor.all_due_ns = 0;
 	monitor_sample(gn, anew, pass->now_ns);
 	if (anew)
 		monitor_account_anew(gn, pass->now_ns);
@@ -921,8 +889,6 @@ static u64 monitor_nap_after(struct gpreempt_node *gn, struct gpreempt_nap *nap)
 	if (gn->mqd.rivalry)
 		nap->ns = min(nap->ns, GPREEMPT_CONTENDED_NS);
 	nap->ns = min(nap->ns, gn->monitor.within_ns);
-	if (gn->policy.idle_ns)
-		nap->ns = min(nap->ns, monitor_idle_nap(gn));
 	return min(nap->ns, monitor_account_nap(gn, nap->told && nap->ns == U64_MAX));
 }
 

@@ -82,6 +82,8 @@ struct gpreempt_process {
 	u64 derived_ns;
 	/** @stopped: it is stopped or frozen, and has to leave the device; the monitor's alone */
 	bool stopped;
+	/** @idle: it is idle, and has to leave a device that is too small; the monitor's alone */
+	bool idle;
 	/** @policy: for the policy; the monitor's alone */
 	struct gpreempt_policy_process policy;
 	/** @doorbell: doorbell.c */

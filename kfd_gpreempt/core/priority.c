@@ -771,7 +771,7 @@ void gpreempt_priority_hold(struct gpreempt_queue *gq)
 	bool asked = READ_ONCE(gq->hold.any);
 
 	set->stopped = gq->process->stopped;
-	set->idle = gq->process->crowd.idle.off && !asked && !set->stopped;
+	set->idle = gq->process->idle && !asked && !set->stopped;
 	set->hold = asked || set->stopped || set->idle;
 	set->hold_unbounded = READ_ONCE(gq->hold.unbounded) || set->stopped || set->idle;
 }

@@ -44,12 +44,19 @@
 #include "core/node.h"
 #include "compat/compat.h"
 #include "core/demand.h"
+#include "core/rooms.h"
 #include "kfd_device_queue_manager.h"
 
 /* What a runlist is taken to cost until one has been timed. */
 #define CROWD_ASSUMED_PASS_NS	320000ULL
 /* A process that has come back is soon looked at for so long: others may need its place. */
 #define CROWD_SETTLE_NS		2000000000ULL
+/*
+ * Between looks while all fit that are on the device, but not those that have left; and while one
+ * of them has just come back
+ */
+#define CROWD_NAP_NS		1000000000ULL
+#define CROWD_SETTLE_NAP_NS	50000000ULL
 
 static bool crowd_is_kept_otherwise(const struct gpreempt_queue *gq, u64 now_ns)
 {
@@ -219,24 +226,18 @@ static bool crowd_apply(struct gpreempt_node *gn)
 				 srcu_read_lock_held(&gn->queues.srcu)) {
 		if (gq->process->crowd.looked != gn->crowd.looks || !gq->process->crowd.changed)
 			continue;
+		gq->process->idle = gq->process->crowd.idle.off;
 		gpreempt_priority_hold(gq);
 		changed = true;
 	}
 	return changed;
 }
 
-/**
- * gpreempt_crowd_look() - which idle processes leave the device with this pass, which come back?
- * @gn: the node, of which something is off for idleness, or has turns
- * @now_ns: time of the pass
- *
- * Those that come back may take the place of others: all go with one runlist.
- *
- * Context: the monitor, in the read section of its pass, before it samples.
- *
- * Return: true if any does: all queues have to be looked at
+/*
+ * Which idle processes leave the device with this pass, which come back? Those that come back may
+ * take the place of others: all go with one runlist. Returns true if any does.
  */
-bool gpreempt_crowd_look(struct gpreempt_node *gn, u64 now_ns)
+static bool crowd_look(struct gpreempt_node *gn, u64 now_ns)
 {
 	struct device_queue_manager *dqm = gn->node->dqm;
 	struct crowd crowd = {
@@ -263,3 +264,36 @@ bool gpreempt_crowd_look(struct gpreempt_node *gn, u64 now_ns)
 	gn->crowd.settles = crowd.settles;
 	return crowd_apply(gn);
 }
+
+/* Something is off for idleness, or may leave, for which it has to be looked. */
+static inline bool crowd_watches(const struct gpreempt_node *gn)
+{
+	return unlikely(gn->crowd.nr_off || (gn->tun.idle_ns && READ_ONCE(gn->hw.turns)));
+}
+
+/* Processes that leave or come back are sampled with all others */
+static u8 crowd_hear(struct gpreempt_node *gn, u64 now_ns)
+{
+	bool changed = crowd_watches(gn) && crowd_look(gn, now_ns);
+
+	/* May more of them leave? */
+	gn->policy.idle_ns = crowd_watches(gn) && gn->crowd.waits ? gn->tun.idle_ns : 0;
+	return changed ? GPREEMPT_HEARD_NEWS : 0;
+}
+
+static void crowd_nap(struct gpreempt_node *gn, struct gpreempt_nap *nap)
+{
+	u64 interval_ns = gn->tun.params.interval_ns;
+
+	if (!gn->policy.idle_ns)
+		return;
+	/* If nothing waits for slots there is time to find those that are idle. */
+	if (!gn->crowd.crowded)
+		interval_ns = max(interval_ns, gn->crowd.settles ? CROWD_SETTLE_NAP_NS : CROWD_NAP_NS);
+	nap->ns = min(nap->ns, interval_ns);
+}
+
+const struct gpreempt_room gpreempt_room_crowd = {
+	.hear = crowd_hear,
+	.nap = crowd_nap,
+};

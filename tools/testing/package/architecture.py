@@ -135,7 +135,7 @@ def circles(tree, opened=()):
 # Rooms of other folders that core/ still names, and its files that do. This list only shrinks.
 OPEN = {
     "account": "backend monitor pass policy queue", "backend_mqd": "backend", "backend_named": "backend",
-    "crowd": "monitor node", "doorbell": "node",
+    "crowd": "node", "doorbell": "node",
     "group": "node", "hold": "node params", "hqd": "backend", "job": "node", "pace": "node", "share": "policy",
     "stamps": "node", "usage": "node",
 }
