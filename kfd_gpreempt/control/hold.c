@@ -126,14 +126,8 @@ static void hold_end_locked(struct hold *hold)
 	kfree(hold);
 }
 
-/**
- * gpreempt_hold_forget_locked() - end all holds of a queue that goes, or whose node only observes
- * @gq: the queue
- *
- * Context: gpreempt_lock held. The caller has the monitor look, when it has done the same to all
- * queues that it is about.
- */
-void gpreempt_hold_forget_locked(struct gpreempt_queue *gq)
+/* A queue goes, or its node only observes. The monitor looks when all of them are done */
+static void hold_forget_locked(struct gpreempt_queue *gq)
 {
 	struct hold *hold, *next;
 
@@ -566,7 +560,19 @@ static void hold_init_queue(struct gpreempt_queue *gq)
 	INIT_LIST_HEAD(&gq->hold.list);
 }
 
+/* As when it is switched off: who holds a queue that runs is told that none is held. */
+static void hold_tuned(struct gpreempt_node *gn, enum gpreempt_tunable which, u32 value)
+{
+	struct gpreempt_queue *gq;
+
+	if (which != GPREEMPT_TUNABLE_OBSERVE || !value)
+		return;
+	list_for_each_entry(gq, &gn->queues.list, link)
+		hold_forget_locked(gq);
+}
+
 const struct gpreempt_room gpreempt_room_hold = {
 	.init_queue = hold_init_queue,
-	.queue_gone = gpreempt_hold_forget_locked,
+	.queue_gone = hold_forget_locked,
+	.tuned = hold_tuned,
 };

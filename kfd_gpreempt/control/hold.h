@@ -42,7 +42,6 @@ struct gpreempt_queue_hold {
 
 extern struct gpreempt_holder gpreempt_own_holder;
 void gpreempt_holder_init(struct gpreempt_holder *holder);
-void gpreempt_hold_forget_locked(struct gpreempt_queue *gq);
 int gpreempt_hold(struct gpreempt_holder *holder, const struct gpreempt_target_match *match,
 		  bool unbounded, u32 timeout_ms, u32 *nr_queues);
 int gpreempt_unhold(struct gpreempt_holder *holder, const struct gpreempt_target_match *match,

@@ -9,6 +9,7 @@
 #define GPREEMPT_ROOMS_H
 
 #include <linux/types.h>
+#include "tunables.h"
 #include "uapi/linux/kfd_gpreempt.h"
 
 struct attribute_group;
@@ -52,6 +53,7 @@ struct gpreempt_nap {
  *	gpreempt_lock held
  * @wait_readers: its view is about to go, and no new reader finds it: wait for those that hold no
  *	srcu; gpreempt_lock may be held
+ * @tuned: a tunable of a node was written; gpreempt_lock held, and the monitor looks afterwards
  * @make_room: before each pass: the place for memory; no lock held, may sleep
  * @waits: is there no memory for what a pass needs? Asked in each pass
  * @hear: a pass begins: GPREEMPT_HEARD_*, or 0. Its read section held
@@ -88,6 +90,7 @@ struct gpreempt_room {
 	void (*queue_gone)(struct gpreempt_queue *gq);
 	void (*queue_closed)(struct gpreempt_queue *gq, bool last);
 	void (*wait_readers)(const struct gpreempt_queue *gq);
+	void (*tuned)(struct gpreempt_node *gn, enum gpreempt_tunable which, u32 value);
 	void (*make_room)(struct gpreempt_node *gn);
 	bool (*waits)(const struct gpreempt_node *gn);
 	u8 (*hear)(struct gpreempt_node *gn, u64 now_ns);

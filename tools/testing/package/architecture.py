@@ -136,7 +136,7 @@ def circles(tree, opened=()):
 OPEN = {
     "account": "backend monitor pass policy queue", "backend_mqd": "backend", "backend_named": "backend",
     "crowd": "node", "doorbell": "node",
-    "group": "node", "hold": "node params", "hqd": "backend", "job": "node", "pace": "node", "share": "policy",
+    "group": "node", "hold": "node", "hqd": "backend", "job": "node", "pace": "node", "share": "policy",
     "stamps": "node", "usage": "node",
 }
 
