@@ -2,15 +2,11 @@
 /*
  * backend.c - what the ways of preempting share
  *
- * Included at the end of kfd_device_queue_manager.c, for its static functions; uses what that file
- * includes, and includes the backends.
+ * Part of backends.c, before them.
  */
-#ifdef CONFIG_KFD_GPREEMPT
-
 #include "node.h"
 #include "compat/compat.h"
 #include "demand.h"
-#include "nohws/hqd.h"
 #include "obstacle.h"
 #include "rooms.h"
 #include "amdgpu_reset.h"
@@ -223,9 +219,3 @@ static void backend_for_each(struct backend_pass *pass, backend_fn fn)
 		}
 	}
 }
-
-#include "rules/backend_named.c"
-#include "backend_hws.c"
-#include "nohws/backend_mqd.c"
-
-#endif /* CONFIG_KFD_GPREEMPT */
