@@ -13,9 +13,11 @@
 #include "rules/job.h"
 #include "rules/stopped.h"
 #include "wake/doorbell.h"
+#include "wake/pace.h"
 
 const struct gpreempt_room *const gpreempt_rooms[] = {
 	&gpreempt_room_doorbell,
+	&gpreempt_room_pace,
 	&gpreempt_room_usage,
 	&gpreempt_room_stamps,
 	&gpreempt_room_group,

@@ -3,7 +3,7 @@
  * node.h - what the rooms of the scheduler share: nodes, processes and queues
  *
  * Each room keeps its own part of these objects in a struct that its header declares, and writes it
- * alone.
+ * alone. Those of layers are behind the objects: see rooms.h.
  *
  * Lock order: p->mutex > gpreempt_lock > { BO reservation, dqm_lock }. Everything that starts and
  * stops monitors holds gpreempt_lifecycle (node.c), which is outermost and never taken by a hook
@@ -36,7 +36,6 @@
 #include "life.h"
 #include "monitor.h"
 #include "mqd.h"
-#include "wake/pace.h"
 #include "policy.h"
 #include "priority.h"
 #include "queue.h"
@@ -225,8 +224,6 @@ struct gpreempt_node {
 	struct gpreempt_node_mqd mqd;
 	/** @doorbell: doorbell.c */
 	struct gpreempt_node_doorbell doorbell;
-	/** @pace: pace.c */
-	struct gpreempt_node_pace pace;
 	/** @stamps: stamps.c */
 	struct gpreempt_node_stamps stamps;
 	/** @crowd: crowd.c */

@@ -108,7 +108,7 @@ static struct gpreempt_process *queue_get_process(struct gpreempt_node *gn, stru
 			goto found;
 
 	pdd = kfd_get_process_device_data(gn->node, p);
-	process = pdd ? kzalloc(sizeof(*process), GFP_KERNEL) : NULL;
+	process = pdd ? kzalloc(gpreempt_sizes[GPREEMPT_OF_PROCESS], GFP_KERNEL) : NULL;
 	if (!process)
 		return NULL;
 	process->gn = gn;
@@ -170,7 +170,7 @@ static void queue_register(const struct gpreempt_mapper *m, struct queue *q, boo
 
 	if (q->properties.type != KFD_QUEUE_TYPE_COMPUTE || READ_ONCE(q->gpreempt))
 		return;
-	gq = kzalloc(sizeof(*gq), GFP_KERNEL);
+	gq = kzalloc(gpreempt_sizes[GPREEMPT_OF_QUEUE], GFP_KERNEL);
 	if (!gq) {
 		gpreempt_stats_skip(gn, NULL, GPREEMPT_SKIP_NO_MEMORY);
 		return;

@@ -18,6 +18,32 @@ struct gpreempt_node;
 struct gpreempt_process;
 struct gpreempt_queue;
 
+/* What a layer may keep a part of */
+enum gpreempt_object {
+	GPREEMPT_OF_NODE,
+	GPREEMPT_OF_PROCESS,
+	GPREEMPT_OF_QUEUE,
+	GPREEMPT_NR_OBJECTS
+};
+
+/**
+ * struct gpreempt_part - what a layer keeps of each object of a kind; zero when that comes
+ * @size: in bytes
+ * @at: where it is, from the beginning of the object. It is allocated with it
+ */
+struct gpreempt_part {
+	size_t size;
+	size_t at;
+};
+
+/* Defines such a part, and _fn(), which finds that of an object. */
+#define GPREEMPT_PART(_fn, _object, _type)						\
+static struct gpreempt_part _fn##_part = { .size = sizeof(_type) };			\
+static inline _type *_fn(const _object *object)						\
+{											\
+	return (void *)object + _fn##_part.at;						\
+}
+
 /* What a room has heard: all queues are to be sampled; and all is to be derived anew as well. */
 #define GPREEMPT_HEARD_NEWS	1
 #define GPREEMPT_HEARD_CHANGE	3
@@ -72,6 +98,7 @@ struct gpreempt_nap {
  * @failed: the node was given up: it is no longer scheduled; no lock held, may sleep
  * @tend: once a second; no lock held, may sleep
  * @files: in the folder of each node in sysfs
+ * @parts: what it keeps of each object, by &enum gpreempt_object
  *
  * NULL: the layer need not know.
  */
@@ -108,8 +135,11 @@ struct gpreempt_room {
 	void (*failed)(struct gpreempt_node *gn);
 	void (*tend)(struct gpreempt_node *gn);
 	const struct attribute_group *files;
+	struct gpreempt_part *parts[GPREEMPT_NR_OBJECTS];
 };
 
+/* Sizes of objects with their parts, by &enum gpreempt_object */
+extern size_t gpreempt_sizes[GPREEMPT_NR_OBJECTS];
 /* Ends with NULL. A room may rely on those before it. */
 extern const struct gpreempt_room *const gpreempt_rooms[];
 

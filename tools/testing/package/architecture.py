@@ -139,7 +139,7 @@ def circles(tree, opened=()):
 OPEN = {
     "account": "backend backend_hws monitor pass policy queue",
     "crowd": "node", "doorbell": "node",
-    "group": "node", "hold": "node", "job": "node", "pace": "node", "share": "policy",
+    "group": "node", "hold": "node", "job": "node", "share": "policy",
     "stamps": "node", "usage": "node",
 }
 

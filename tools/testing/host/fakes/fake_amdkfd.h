@@ -35,6 +35,7 @@
 #include "rooms.h"
 #include "hqd.h"
 #include "obstacle.h"
+#include "pace.h"
 #include "params.h"
 #include "queue_sysfs.h"
 #include "target.h"
