@@ -28,7 +28,6 @@
 
 #include "kfd_priv.h"
 #include "backend.h"
-#include "rules/crowd.h"
 #include "wake/doorbell.h"
 #include "rules/group.h"
 #include "control/hold.h"
@@ -93,8 +92,6 @@ struct gpreempt_process {
 	struct gpreempt_process_job job;
 	/** @group: group.c */
 	struct gpreempt_process_group group;
-	/** @crowd: crowd.c */
-	struct gpreempt_process_crowd crowd;
 	/** @usage: usage.c */
 	struct gpreempt_process_usage usage;
 };
@@ -226,8 +223,6 @@ struct gpreempt_node {
 	struct gpreempt_node_doorbell doorbell;
 	/** @stamps: stamps.c */
 	struct gpreempt_node_stamps stamps;
-	/** @crowd: crowd.c */
-	struct gpreempt_node_crowd crowd;
 };
 
 /* Of its folder in sysfs */

@@ -138,7 +138,7 @@ def circles(tree, opened=()):
 # Rooms of other folders that core/ still names, and its files that do. This list only shrinks.
 OPEN = {
     "account": "backend backend_hws monitor pass policy queue",
-    "crowd": "node", "doorbell": "node",
+    "doorbell": "node",
     "group": "node", "hold": "node", "job": "node", "share": "policy",
     "stamps": "node", "usage": "node",
 }
