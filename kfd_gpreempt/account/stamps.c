@@ -20,6 +20,7 @@
 #include "core/node.h"
 #include "core/rooms.h"
 #include "core/trace.h"
+#include "stamps.h"
 
 /* What a tick is */
 #define STAMPS_TICK_NS	10ULL
@@ -33,6 +34,9 @@
 #define STAMPS_SELDOM	64
 /* In a pass. An MQD of eight XCCs is a hundred uncached reads, and there is a next pass. */
 #define STAMPS_READ	4
+
+GPREEMPT_PART(stamps_node, struct gpreempt_node, struct gpreempt_node_stamps)
+GPREEMPT_PART(stamps_queue, struct gpreempt_queue, struct gpreempt_queue_stamps)
 
 /* Names in sysfs (firmware/<name>_*), in traces and dumps. */
 const char *const gpreempt_stamp_names[GPREEMPT_NR_STAMP_KINDS] = {
@@ -70,7 +74,7 @@ static void stamps_add(struct gpreempt_stamps *stamps, u64 ns)
  */
 static bool stamps_read_kind(struct gpreempt_queue *gq, enum gpreempt_stamp kind)
 {
-	u64 latest = gq->stamps.seen[kind], longest_ns = 0;
+	u64 latest = stamps_queue(gq)->seen[kind], longest_ns = 0;
 	u32 xcc, nr_xcc = NUM_XCC(gq->q->device->xcc_mask);
 	bool filled = false;
 
@@ -79,7 +83,7 @@ static bool stamps_read_kind(struct gpreempt_queue *gq, enum gpreempt_stamp kind
 
 		gpreempt_mqd_stamp(gq->q, xcc, kind, &start, &end);
 		filled |= start || end;
-		if (!start || end < start || start <= gq->stamps.seen[kind])
+		if (!start || end < start || start <= stamps_queue(gq)->seen[kind])
 			continue;
 		ns = (end - start) * STAMPS_TICK_NS;
 		if (ns > STAMPS_LONGEST_NS)
@@ -88,16 +92,29 @@ static bool stamps_read_kind(struct gpreempt_queue *gq, enum gpreempt_stamp kind
 		latest = max(latest, start);
 		longest_ns = max(longest_ns, ns);
 	}
-	if (latest != gq->stamps.seen[kind])
-		stamps_add(&gq->gn->stamps.kind[kind], longest_ns);
-	gq->stamps.seen[kind] = latest;
+	if (latest != stamps_queue(gq)->seen[kind])
+		stamps_add(&stamps_node(gq->gn)->kind[kind], longest_ns);
+	stamps_queue(gq)->seen[kind] = latest;
 	return filled;
+}
+
+/**
+ * gpreempt_stamps_of() - what firmware has noted on a node
+ * @gn: the node
+ *
+ * Context: any; see &struct gpreempt_stamps.
+ *
+ * Return: its durations
+ */
+const struct gpreempt_node_stamps *gpreempt_stamps_of(const struct gpreempt_node *gn)
+{
+	return stamps_node(gn);
 }
 
 /* Returns false if that was left out, as there was nothing before. */
 static bool stamps_read(struct gpreempt_queue *gq)
 {
-	struct gpreempt_node_stamps *stamps = &gq->gn->stamps;
+	struct gpreempt_node_stamps *stamps = stamps_node(gq->gn);
 	enum gpreempt_stamp kind;
 	bool filled = false;
 
@@ -118,19 +135,21 @@ static bool stamps_read(struct gpreempt_queue *gq)
  */
 static void stamps_resumed(struct gpreempt_queue *gq)
 {
-	struct gpreempt_node_stamps *stamps = &gq->gn->stamps;
+	struct gpreempt_node_stamps *stamps = stamps_node(gq->gn);
 
 	if (stamps->nr_read < STAMPS_READ &&
-	    (gq->policy.saved_waves || !gq->stamps.seen[GPREEMPT_STAMP_CONNECT]))
+	    (gq->policy.saved_waves || !stamps_queue(gq)->seen[GPREEMPT_STAMP_CONNECT]))
 		stamps->nr_read += stamps_read(gq);
 }
 
 /* The policy holds it against the overhead budget */
 static void stamps_acted(struct gpreempt_node *gn)
 {
-	gn->stamps.nr_read = 0;
-	gn->policy.device.connect_ns = gn->stamps.kind[GPREEMPT_STAMP_CONNECT].median_ns;
-	gn->policy.device.restore_ns = gn->stamps.kind[GPREEMPT_STAMP_RESTORE].median_ns;
+	struct gpreempt_node_stamps *stamps = stamps_node(gn);
+
+	stamps->nr_read = 0;
+	gn->policy.device.connect_ns = stamps->kind[GPREEMPT_STAMP_CONNECT].median_ns;
+	gn->policy.device.restore_ns = stamps->kind[GPREEMPT_STAMP_RESTORE].median_ns;
 }
 
 /**
@@ -146,7 +165,7 @@ struct stamp_attribute {
 static ssize_t stamps_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
 	size_t offset = container_of(attr, struct stamp_attribute, attr)->offset;
-	const void *stamps = &gpreempt_node_of(kobj)->stamps;
+	const void *stamps = stamps_node(gpreempt_node_of(kobj));
 
 	if (!capable(CAP_SYS_ADMIN))
 		return -EPERM;
@@ -190,4 +209,8 @@ const struct gpreempt_room gpreempt_room_stamps = {
 	.resumed = stamps_resumed,
 	.acted = stamps_acted,
 	.files = &stamps_files,
+	.parts = {
+		[GPREEMPT_OF_NODE] = &stamps_node_part,
+		[GPREEMPT_OF_QUEUE] = &stamps_queue_part,
+	},
 };

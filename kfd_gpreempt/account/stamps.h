@@ -50,6 +50,8 @@ struct gpreempt_queue_stamps {
 
 extern const char *const gpreempt_stamp_names[GPREEMPT_NR_STAMP_KINDS];
 
+const struct gpreempt_node_stamps *gpreempt_stamps_of(const struct gpreempt_node *gn);
+
 extern const struct gpreempt_room gpreempt_room_stamps;
 
 #endif /* GPREEMPT_STAMPS_H */

@@ -27,6 +27,7 @@
 #include "event.h"
 #include "core/obstacle.h"
 #include "target.h"
+#include "rules/group.h"
 
 /* Longest deadline that makes sense: an hour. */
 #define MAX_DEADLINE_US		3600000000ULL

@@ -12,6 +12,7 @@
 
 #include <drm/drm_print.h>
 
+#include "account/stamps.h"
 #include "core/node.h"
 #include "compat/compat.h"
 #include "dump.h"
@@ -219,7 +220,7 @@ static void dump_copy_node(struct node_copy *c, struct gpreempt_node *gn)
 	c->now_ns = ktime_get_ns();
 	c->state = gpreempt_node_state_name(gn);
 	dump_copy_stats(&c->stats, &gn->stats);
-	c->stamps = gn->stamps;
+	c->stamps = *gpreempt_stamps_of(gn);
 	c->tun = gn->tun;
 	c->waves_known = gn->waves.known;
 	c->waves_saved = gn->waves.saved;

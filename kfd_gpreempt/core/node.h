@@ -29,7 +29,6 @@
 #include "kfd_priv.h"
 #include "backend.h"
 #include "wake/doorbell.h"
-#include "rules/group.h"
 #include "control/hold.h"
 #include "rules/job.h"
 #include "life.h"
@@ -38,7 +37,6 @@
 #include "policy.h"
 #include "priority.h"
 #include "queue.h"
-#include "account/stamps.h"
 #include "stats.h"
 #include "sysfs.h"
 #include "tunables.h"
@@ -90,8 +88,6 @@ struct gpreempt_process {
 	struct gpreempt_process_priority priority;
 	/** @job: job.c */
 	struct gpreempt_process_job job;
-	/** @group: group.c */
-	struct gpreempt_process_group group;
 	/** @usage: usage.c */
 	struct gpreempt_process_usage usage;
 };
@@ -144,8 +140,6 @@ struct gpreempt_queue {
 	struct gpreempt_queue_mqd mqd;
 	/** @hold: hold.c */
 	struct gpreempt_queue_hold hold;
-	/** @stamps: stamps.c */
-	struct gpreempt_queue_stamps stamps;
 };
 
 /**
@@ -201,8 +195,6 @@ struct gpreempt_node {
 	struct gpreempt_node_queues queues;
 	/** @job: job.c */
 	struct gpreempt_node_job job;
-	/** @group: group.c */
-	struct gpreempt_node_group group;
 	/** @usage: usage.c */
 	struct gpreempt_node_usage usage;
 	/** @hold: hold.c */
@@ -221,8 +213,6 @@ struct gpreempt_node {
 	struct gpreempt_node_mqd mqd;
 	/** @doorbell: doorbell.c */
 	struct gpreempt_node_doorbell doorbell;
-	/** @stamps: stamps.c */
-	struct gpreempt_node_stamps stamps;
 };
 
 /* Of its folder in sysfs */

@@ -139,8 +139,8 @@ def circles(tree, opened=()):
 OPEN = {
     "account": "backend backend_hws monitor pass policy queue",
     "doorbell": "node",
-    "group": "node", "hold": "node", "job": "node", "share": "policy",
-    "stamps": "node", "usage": "node",
+    "hold": "node", "job": "node", "share": "policy",
+    "usage": "node",
 }
 
 

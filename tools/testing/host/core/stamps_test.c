@@ -5,7 +5,7 @@
 
 static struct gpreempt_stamps *stamps_of(enum gpreempt_stamp kind)
 {
-	return &node_of(0)->stamps.kind[kind];
+	return &PART(struct gpreempt_node_stamps, stamps, NODE, node_of(0))->kind[kind];
 }
 
 static u64 median_us(enum gpreempt_stamp kind)
@@ -20,7 +20,7 @@ static bool read_stamps(struct gpreempt_queue *gq)
 
 	gq->policy.saved_waves = true;
 	gpreempt_room_stamps.resumed(gq);
-	read = node_of(0)->stamps.nr_read;
+	read = gpreempt_stamps_of(node_of(0))->nr_read;
 	gpreempt_room_stamps.acted(node_of(0));
 	return read;
 }

@@ -33,12 +33,14 @@
 #include "debugfs.h"
 #include "dump.h"
 #include "event.h"
+#include "group.h"
 #include "rooms.h"
 #include "hqd.h"
 #include "obstacle.h"
 #include "pace.h"
 #include "params.h"
 #include "queue_sysfs.h"
+#include "stamps.h"
 #include "target.h"
 
 /* What a layer keeps of a node, a process or a queue: PART(struct gpreempt_node_job, job, NODE, gn) */
