@@ -28,6 +28,7 @@
 #include "core/obstacle.h"
 #include "target.h"
 #include "rules/group.h"
+#include "rules/job.h"
 
 /* Longest deadline that makes sense: an hour. */
 #define MAX_DEADLINE_US		3600000000ULL
@@ -322,7 +323,7 @@ static int chardev_list_queue(struct gpreempt_queue *gq, void *arg)
 		return 0;
 	info = &list->queues[list->nr - 1];
 	if (list->jobs)
-		list->jobs[list->nr - 1] = READ_ONCE(gq->process->job.id);
+		list->jobs[list->nr - 1] = gpreempt_job_id(gq->process);
 	if (list->usage)
 		gpreempt_usage_of(gq, &list->usage[list->nr - 1]);
 	chardev_describe(gq, list->match, info);

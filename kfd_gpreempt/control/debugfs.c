@@ -24,6 +24,7 @@
 #include "debugfs.h"
 #include "dump.h"
 #include "queue_sysfs.h"
+#include "rules/job.h"
 
 #ifdef CONFIG_DEBUG_FS
 
@@ -42,7 +43,7 @@ static void debugfs_show_queue(struct seq_file *m, const struct gpreempt_queue *
 		   gpreempt_policy_read(gq->policy.seen.waves),
 		   READ_ONCE(gq->account.preempt_count), gpreempt_stats_preempted_ns(gq),
 		   gpreempt_policy_read(gq->policy.effective_priority), gq->process->context,
-		   READ_ONCE(gq->process->job.id));
+		   gpreempt_job_id(gq->process));
 }
 
 static void debugfs_show_node(struct gpreempt_node *gn, void *arg)

@@ -18,6 +18,7 @@
 #include "dump.h"
 #include "core/obstacle.h"
 #include "queue_sysfs.h"
+#include "rules/job.h"
 #include "amdgpu.h"
 #include "kfd_device_queue_manager.h"
 #include "kfd_kernel_queue.h"
@@ -177,7 +178,7 @@ static void dump_copy_queue(struct queue_copy *c, const struct gpreempt_queue *g
 	c->pid = gpreempt_queue_pid(gq);
 	c->qid = properties->queue_id;
 	c->context = gq->process->context;
-	c->job = READ_ONCE(gq->process->job.id);
+	c->job = gpreempt_job_id(gq->process);
 	c->doorbell = properties->doorbell_off;
 	c->doorbells = gpreempt_doorbell_state(gq->process);
 	c->nice = gq->process->priority.nice;

@@ -30,7 +30,6 @@
 #include "backend.h"
 #include "wake/doorbell.h"
 #include "control/hold.h"
-#include "rules/job.h"
 #include "life.h"
 #include "monitor.h"
 #include "mqd.h"
@@ -86,8 +85,6 @@ struct gpreempt_process {
 	struct gpreempt_process_doorbell doorbell;
 	/** @priority: priority.c */
 	struct gpreempt_process_priority priority;
-	/** @job: job.c */
-	struct gpreempt_process_job job;
 	/** @usage: usage.c */
 	struct gpreempt_process_usage usage;
 };
@@ -193,8 +190,6 @@ struct gpreempt_node {
 	struct gpreempt_node_sysfs sysfs;
 	/** @queues: queue.c */
 	struct gpreempt_node_queues queues;
-	/** @job: job.c */
-	struct gpreempt_node_job job;
 	/** @usage: usage.c */
 	struct gpreempt_node_usage usage;
 	/** @hold: hold.c */

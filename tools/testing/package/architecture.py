@@ -139,7 +139,7 @@ def circles(tree, opened=()):
 OPEN = {
     "account": "backend backend_hws monitor pass policy queue",
     "doorbell": "node",
-    "hold": "node", "job": "node", "share": "policy",
+    "hold": "node", "share": "policy",
     "usage": "node",
 }
 

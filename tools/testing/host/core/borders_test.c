@@ -33,7 +33,7 @@ static long set_job(const struct sim_queue *sq, u64 job, u32 flags)
 
 static struct gpreempt_job_place *job_of(const struct sim_queue *sq)
 {
-	return sq->q.gpreempt->process->job.place;
+	return PART(struct gpreempt_process_job, job, PROCESS, sq->q.gpreempt->process)->place;
 }
 
 static struct gpreempt_usage_info infos[16];

@@ -36,6 +36,7 @@
 #include "group.h"
 #include "rooms.h"
 #include "hqd.h"
+#include "job.h"
 #include "obstacle.h"
 #include "pace.h"
 #include "params.h"
