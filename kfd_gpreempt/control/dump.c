@@ -19,6 +19,7 @@
 #include "core/obstacle.h"
 #include "queue_sysfs.h"
 #include "rules/job.h"
+#include "wake/doorbell.h"
 #include "amdgpu.h"
 #include "kfd_device_queue_manager.h"
 #include "kfd_kernel_queue.h"

@@ -28,7 +28,6 @@
 
 #include "kfd_priv.h"
 #include "backend.h"
-#include "wake/doorbell.h"
 #include "control/hold.h"
 #include "life.h"
 #include "monitor.h"
@@ -81,8 +80,6 @@ struct gpreempt_process {
 	bool idle;
 	/** @policy: for the policy; the monitor's alone */
 	struct gpreempt_policy_process policy;
-	/** @doorbell: doorbell.c */
-	struct gpreempt_process_doorbell doorbell;
 	/** @priority: priority.c */
 	struct gpreempt_process_priority priority;
 	/** @usage: usage.c */
@@ -206,8 +203,6 @@ struct gpreempt_node {
 	struct gpreempt_node_hw hw;
 	/** @mqd: mqd.c */
 	struct gpreempt_node_mqd mqd;
-	/** @doorbell: doorbell.c */
-	struct gpreempt_node_doorbell doorbell;
 };
 
 /* Of its folder in sysfs */

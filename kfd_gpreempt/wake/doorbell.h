@@ -13,6 +13,8 @@ struct gpreempt_doorbells;
 
 /* What doorbell.c keeps of a node, and writes alone. */
 struct gpreempt_node_doorbell {
+	/** @gn: the node */
+	struct gpreempt_node *gn;
 	/** @surveys: how often doorbell.c looked for idle processes */
 	u64 surveys;
 	/** @peer: among all nodes; as the one below, under doorbell_lock */
@@ -28,6 +30,8 @@ struct gpreempt_node_doorbell {
 
 /* What doorbell.c keeps of a process on a node, and writes alone. */
 struct gpreempt_process_doorbell {
+	/** @process: the process */
+	struct gpreempt_process *process;
 	/**
 	 * @queues: registered queues; written under gpreempt_lock and, if it has any, the lock of
 	 * @doorbells

@@ -31,6 +31,7 @@
 #include "chardev.h"
 #include "crowd.h"
 #include "debugfs.h"
+#include "doorbell.h"
 #include "dump.h"
 #include "event.h"
 #include "group.h"
