@@ -28,6 +28,7 @@
 #include "core/node.h"
 #include "core/rooms.h"
 #include "control/target.h"
+#include "usage.h"
 
 /**
  * struct usage_user - for whom a node remembers entries: a user, or one of its containers
@@ -95,6 +96,11 @@ static void usage_read_unlock(void)
 	mutex_unlock(&usage_readers);
 }
 
+GPREEMPT_PART(usage_node, struct gpreempt_node, struct gpreempt_node_usage)
+GPREEMPT_PART(usage_process, struct gpreempt_process, struct gpreempt_process_usage)
+/* Of what a queue has used, what is in sums already; under gpreempt_lock */
+GPREEMPT_PART(usage_taken, struct gpreempt_queue, struct gpreempt_queue_usage)
+
 static void usage_add(struct gpreempt_queue_usage *sum, const struct gpreempt_queue_usage *usage)
 {
 	sum->busy_ns += usage->busy_ns;
@@ -133,17 +139,17 @@ static void usage_sub(struct gpreempt_queue_usage *sum, const struct gpreempt_qu
 /* It has used more, which belongs to the sums from now on. */
 static void usage_take(struct gpreempt_queue *gq)
 {
-	struct gpreempt_usage_entry **of = gq->process->usage.of;
+	struct gpreempt_usage_entry **of = usage_process(gq->process)->of;
 	struct gpreempt_queue_usage left;
 	u32 i;
 
 	lockdep_assert_held(&gpreempt_lock);
 	gpreempt_usage_of(gq, &left);
-	usage_sub(&left, &gq->taken);
-	usage_add(&gq->taken, &left);
+	usage_sub(&left, usage_taken(gq));
+	usage_add(usage_taken(gq), &left);
 	/* All others are in the sum of a cgroup. */
 	if (!of[GPREEMPT_SUM_CGROUP])
-		usage_add(&gq->gn->usage.ended, &left);
+		usage_add(&usage_node(gq->gn)->ended, &left);
 	for (i = 0; i < GPREEMPT_SUMS; i++)
 		if (of[i])
 			usage_add(&of[i]->ended, &left);
@@ -165,9 +171,9 @@ static void usage_count(struct gpreempt_node *gn, const struct gpreempt_usage_en
 	struct usage_user *user;
 
 	if (usage_is_rest(e)) {
-		gn->usage.nr_rests += by;
+		usage_node(gn)->nr_rests += by;
 	} else if (!e->nr_processes) {
-		gn->usage.nr_ended += by;
+		usage_node(gn)->nr_ended += by;
 		for (user = e->user; user; user = user->of)
 			user->nr_ended += by;
 	}
@@ -225,7 +231,7 @@ static struct usage_user *usage_get_user(struct gpreempt_node *gn, struct usage_
 	struct gpreempt_usage_entry *e;
 	struct usage_user *user;
 
-	list_for_each_entry(e, &gn->usage.entries, link) {
+	list_for_each_entry(e, &usage_node(gn)->entries, link) {
 		user = of ? e->user : usage_user_of(e);
 		if (user->of != of || user->container != container || !uid_eq(user->uid, uid))
 			continue;
@@ -269,7 +275,7 @@ static void usage_fold(struct gpreempt_node *gn, struct gpreempt_usage_entry *e,
 {
 	struct gpreempt_usage_entry *rest;
 
-	list_for_each_entry(rest, &gn->usage.entries, link)
+	list_for_each_entry(rest, &usage_node(gn)->entries, link)
 		if (usage_is_rest(rest) && rest->kind == e->kind && rest->user == user) {
 			usage_put_user(user);
 			usage_add(&rest->ended, &e->ended);
@@ -286,7 +292,7 @@ static void usage_fold(struct gpreempt_node *gn, struct gpreempt_usage_entry *e,
 	usage_put_owner(rest);
 	usage_count(gn, rest, 1);
 last:
-	list_move_tail(&rest->link, &gn->usage.entries);
+	list_move_tail(&rest->link, &usage_node(gn)->entries);
 }
 
 /* The oldest one of the container with most, of the user with most. NULL: no user has too many. */
@@ -296,15 +302,15 @@ static struct gpreempt_usage_entry *usage_surplus(struct gpreempt_node *gn)
 	const struct usage_user *user = NULL;
 
 	/* No user has more than all together. */
-	if (gn->usage.nr_ended <= GPREEMPT_USAGE_ENDED_OF_USER_MAX)
+	if (usage_node(gn)->nr_ended <= GPREEMPT_USAGE_ENDED_OF_USER_MAX)
 		return NULL;
-	list_for_each_entry(e, &gn->usage.entries, link)
+	list_for_each_entry(e, &usage_node(gn)->entries, link)
 		if (!user || usage_user_of(e)->nr_ended > user->nr_ended)
 			user = usage_user_of(e);
-	if (gn->usage.nr_ended <= GPREEMPT_USAGE_ENDED_MAX &&
+	if (usage_node(gn)->nr_ended <= GPREEMPT_USAGE_ENDED_MAX &&
 	    user->nr_ended <= GPREEMPT_USAGE_ENDED_OF_USER_MAX)
 		return NULL;
-	list_for_each_entry(e, &gn->usage.entries, link)
+	list_for_each_entry(e, &usage_node(gn)->entries, link)
 		if (usage_has_ended(e) && usage_user_of(e) == user &&
 		    (!most || e->user->nr_ended > most->user->nr_ended))
 			most = e;
@@ -315,7 +321,7 @@ static struct gpreempt_usage_entry *usage_oldest_rest(struct gpreempt_node *gn)
 {
 	struct gpreempt_usage_entry *e;
 
-	list_for_each_entry(e, &gn->usage.entries, link)
+	list_for_each_entry(e, &usage_node(gn)->entries, link)
 		if (usage_is_rest(e) && uid_valid(e->user->uid))
 			return e;
 	return NULL;
@@ -326,7 +332,7 @@ static void usage_forget(struct gpreempt_node *gn)
 	struct gpreempt_usage_entry *e, *next;
 
 	/* Programs that are gone are in the sums of their jobs and cgroups. */
-	list_for_each_entry_safe(e, next, &gn->usage.entries, link)
+	list_for_each_entry_safe(e, next, &usage_node(gn)->entries, link)
 		if (!e->nr_processes && usage_is_dead(e))
 			usage_free(gn, e);
 	while ((e = usage_surplus(gn))) {
@@ -345,7 +351,7 @@ static void usage_forget_users(struct gpreempt_node *gn)
 	struct gpreempt_usage_entry *e;
 	struct usage_user *unknown;
 
-	while (gn->usage.nr_rests > GPREEMPT_USAGE_RESTS_MAX) {
+	while (usage_node(gn)->nr_rests > GPREEMPT_USAGE_RESTS_MAX) {
 		e = usage_oldest_rest(gn);
 		unknown = e ? usage_get_user(gn, NULL, INVALID_UID, NULL) : NULL;
 		if (!unknown)
@@ -368,7 +374,7 @@ static struct gpreempt_usage_entry *usage_get(struct gpreempt_process *process,
 	struct gpreempt_node *gn = process->gn;
 	struct gpreempt_usage_entry *e;
 
-	list_for_each_entry(e, &gn->usage.entries, link)
+	list_for_each_entry(e, &usage_node(gn)->entries, link)
 		if (usage_is(e, like))
 			goto found;
 	e = kzalloc(sizeof(*e), GFP_KERNEL);
@@ -381,7 +387,7 @@ static struct gpreempt_usage_entry *usage_get(struct gpreempt_process *process,
 	get_pid(e->pid);
 	if (e->owner.ns)
 		get_pid_ns(e->owner.ns);
-	list_add_tail(&e->link, &gn->usage.entries);
+	list_add_tail(&e->link, &usage_node(gn)->entries);
 	usage_count(gn, e, 1);
 found:
 	usage_count(gn, e, -1);
@@ -400,7 +406,7 @@ static void usage_put(struct gpreempt_node *gn, struct gpreempt_usage_entry *e)
 	if (!e || --e->nr_processes)
 		return;
 	usage_count(gn, e, 1);
-	list_move_tail(&e->link, &gn->usage.entries);
+	list_move_tail(&e->link, &usage_node(gn)->entries);
 }
 
 /**
@@ -418,13 +424,13 @@ void gpreempt_usage_join(struct gpreempt_process *process)
 	rcu_read_lock();
 	like.id = cgroup_id(task_dfl_cgroup(leader));
 	rcu_read_unlock();
-	process->usage.of[GPREEMPT_SUM_CGROUP] = usage_get(process, &like);
+	usage_process(process)->of[GPREEMPT_SUM_CGROUP] = usage_get(process, &like);
 	like.kind = GPREEMPT_USAGE_PROCESS;
 	like.pid = process->pid;
 	/* What was reaped before has no sum of its own: it was adopted. */
 	if (like.pid)
 		sum = usage_get(process, &like);
-	process->usage.of[GPREEMPT_SUM_PROCESS] = sum;
+	usage_process(process)->of[GPREEMPT_SUM_PROCESS] = sum;
 	/* The user's stays as long as its entry does, and that as long as the process. */
 	if (sum)
 		process->policy.user = &(sum->user->of ?: sum->user)->tenant;
@@ -459,7 +465,7 @@ static void usage_of_process(const struct gpreempt_process *process, usage_fn fn
  */
 void gpreempt_usage_job(struct gpreempt_process *process, const struct gpreempt_membership *as)
 {
-	struct gpreempt_usage_entry **of = process->usage.of, **job = &of[GPREEMPT_SUM_JOB], like;
+	struct gpreempt_usage_entry **of = usage_process(process)->of, **job = &of[GPREEMPT_SUM_JOB], like;
 	struct gpreempt_node *gn = process->gn;
 
 	lockdep_assert_held(&gpreempt_lock);
@@ -496,7 +502,7 @@ void gpreempt_usage_leave(struct gpreempt_process *process)
 
 	lockdep_assert_held(&gpreempt_lock);
 	for (i = 0; i < GPREEMPT_SUMS; i++)
-		usage_put(process->gn, process->usage.of[i]);
+		usage_put(process->gn, usage_process(process)->of[i]);
 	usage_forget(process->gn);
 }
 
@@ -577,11 +583,11 @@ static void usage_sum_up(struct gpreempt_node *gn, struct gpreempt_queue_usage *
 	struct gpreempt_usage_entry *e;
 	struct gpreempt_queue *gq;
 
-	*node = gn->usage.ended;
-	list_for_each_entry(e, &gn->usage.entries, link)
+	*node = usage_node(gn)->ended;
+	list_for_each_entry(e, &usage_node(gn)->entries, link)
 		e->now = e->ended;
 	list_for_each_entry(gq, &gn->queues.list, link) {
-		struct gpreempt_usage_entry **of = gq->process->usage.of;
+		struct gpreempt_usage_entry **of = usage_process(gq->process)->of;
 		struct gpreempt_queue_usage usage;
 		u32 i;
 
@@ -592,7 +598,7 @@ static void usage_sum_up(struct gpreempt_node *gn, struct gpreempt_queue_usage *
 			if (of[i])
 				usage_add(&of[i]->now, &usage);
 	}
-	list_for_each_entry(e, &gn->usage.entries, link) {
+	list_for_each_entry(e, &usage_node(gn)->entries, link) {
 		usage_keep(e, &e->now);
 		if (e->kind == GPREEMPT_USAGE_CGROUP)
 			usage_add(node, &e->now);
@@ -626,7 +632,7 @@ int gpreempt_usage_list_node(struct gpreempt_node *gn, void *arg)
 			info->used_ns = gpreempt_policy_read(gn->policy.account.any.busy_ns);
 		}
 	}
-	list_for_each_entry(e, &gn->usage.entries, link)
+	list_for_each_entry(e, &usage_node(gn)->entries, link)
 		usage_tell(list, gn, e);
 	usage_read_unlock();
 	return 0;
@@ -640,7 +646,7 @@ static void usage_of_entry(const struct gpreempt_node *gn, struct gpreempt_usage
 
 	*usage = e->ended;
 	list_for_each_entry(gq, &gn->queues.list, link) {
-		if (gq->process->usage.of[GPREEMPT_SUM_PROCESS] != e)
+		if (usage_process(gq->process)->of[GPREEMPT_SUM_PROCESS] != e)
 			continue;
 		gpreempt_usage_of(gq, &now);
 		usage_add(usage, &now);
@@ -665,7 +671,7 @@ bool gpreempt_usage_of_program(struct gpreempt_node *gn, const struct pid *pid,
 	bool found = false;
 
 	usage_read_lock();
-	list_for_each_entry(e, &gn->usage.entries, link) {
+	list_for_each_entry(e, &usage_node(gn)->entries, link) {
 		found = e->pid && e->pid == pid;
 		if (found)
 			break;
@@ -678,7 +684,7 @@ bool gpreempt_usage_of_program(struct gpreempt_node *gn, const struct pid *pid,
 
 static void usage_init_node(struct gpreempt_node *gn)
 {
-	INIT_LIST_HEAD(&gn->usage.entries);
+	INIT_LIST_HEAD(&usage_node(gn)->entries);
 	gn->policy.account.random = get_random_u32;
 }
 
@@ -686,7 +692,7 @@ static void usage_free_node(struct gpreempt_node *gn)
 {
 	struct gpreempt_usage_entry *e, *next;
 
-	list_for_each_entry_safe(e, next, &gn->usage.entries, link)
+	list_for_each_entry_safe(e, next, &usage_node(gn)->entries, link)
 		usage_free(gn, e);
 }
 
@@ -758,4 +764,9 @@ const struct gpreempt_room gpreempt_room_usage = {
 	.queue_gone = usage_take,
 	.queue_closed = usage_close,
 	.files = &usage_files,
+	.parts = {
+		[GPREEMPT_OF_NODE] = &usage_node_part,
+		[GPREEMPT_OF_PROCESS] = &usage_process_part,
+		[GPREEMPT_OF_QUEUE] = &usage_taken_part,
+	},
 };

@@ -21,10 +21,12 @@
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
+#include "account/usage.h"
 #include "core/node.h"
 #include "core/rooms.h"
 #include "chardev.h"
 #include "event.h"
+#include "hold.h"
 #include "core/obstacle.h"
 #include "target.h"
 #include "rules/group.h"

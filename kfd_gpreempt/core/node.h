@@ -28,7 +28,6 @@
 
 #include "kfd_priv.h"
 #include "backend.h"
-#include "control/hold.h"
 #include "life.h"
 #include "monitor.h"
 #include "mqd.h"
@@ -38,7 +37,6 @@
 #include "stats.h"
 #include "sysfs.h"
 #include "tunables.h"
-#include "account/usage.h"
 #include "view.h"
 #include "waves.h"
 
@@ -82,8 +80,6 @@ struct gpreempt_process {
 	struct gpreempt_policy_process policy;
 	/** @priority: priority.c */
 	struct gpreempt_process_priority priority;
-	/** @usage: usage.c */
-	struct gpreempt_process_usage usage;
 };
 
 /**
@@ -108,8 +104,6 @@ struct gpreempt_queue {
 	struct list_head sibling;
 	/** @policy: what the policy knows; the monitor's alone */
 	struct gpreempt_policy_queue policy;
-	/** @taken: of what it has used, what is in sums already; under gpreempt_lock */
-	struct gpreempt_queue_usage taken;
 	/**
 	 * @expected_until_ns: its work was announced, for so long; 0: it was not. Written under
 	 * gpreempt_lock
@@ -187,10 +181,6 @@ struct gpreempt_node {
 	struct gpreempt_node_sysfs sysfs;
 	/** @queues: queue.c */
 	struct gpreempt_node_queues queues;
-	/** @usage: usage.c */
-	struct gpreempt_node_usage usage;
-	/** @hold: hold.c */
-	struct gpreempt_node_hold hold;
 	/** @monitor: monitor.c */
 	struct gpreempt_node_monitor monitor;
 	/** @tunables: tunables.c */

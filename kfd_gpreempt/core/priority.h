@@ -116,6 +116,14 @@ struct gpreempt_queue_priority {
 	struct gpreempt_setting setting;
 };
 
+/* Is a queue asked to be off the device? Who takes such requests writes it, under gpreempt_lock. */
+struct gpreempt_queue_hold {
+	/** @any: it is */
+	bool any;
+	/** @unbounded: and one of the requests has no end */
+	bool unbounded;
+};
+
 /* What priority.c keeps of a process on a node, and writes alone. */
 struct gpreempt_process_priority {
 	/** @nice: nice value that the priorities were derived from; written by the monitor */

@@ -138,8 +138,7 @@ def circles(tree, opened=()):
 # Rooms of other folders that core/ still names, and its files that do. This list only shrinks.
 OPEN = {
     "account": "backend backend_hws monitor pass policy queue",
-    "hold": "node", "share": "policy",
-    "usage": "node",
+    "share": "policy",
 }
 
 

@@ -1831,14 +1831,14 @@ TEST(holds_add_up, "a hold is without end if any of them is, whoever asked first
 		/* Again, without: that is no end of what was asked for. */
 		CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, HOLD(.target = queue_target(low), .timeout_ms = 100)), 0);
 		CHECK_EQ(low->q.gpreempt->hold.unbounded, i < 2);
-		CHECK_EQ(list_count_nodes(&low->q.gpreempt->hold.list), 2);
+		CHECK_EQ(list_count_nodes(&PART(struct gpreempt_queue_holds, hold, QUEUE, low->q.gpreempt)->list), 2);
 		/* Nor does it lose the rights that it was asked for with. */
 		current->caps = 0;
 		current->euid = process_of(low)->task.euid;
 		CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, HOLD(.target = queue_target(low), .timeout_ms = 100)), 0);
 		CHECK_EQ(command(GPREEMPT_IOC_RESUME, HOLD(.target = queue_target(low), .flags = GPREEMPT_HOLD_EVERYBODYS)), -EPERM);
 		current->caps = CAP_SYS_NICE | CAP_SYS_ADMIN;
-		CHECK_EQ(list_count_nodes(&low->q.gpreempt->hold.list), 2);
+		CHECK_EQ(list_count_nodes(&PART(struct gpreempt_queue_holds, hold, QUEUE, low->q.gpreempt)->list), 2);
 		close_file(&other);
 	}
 }
