@@ -696,6 +696,11 @@ static void usage_free_node(struct gpreempt_node *gn)
 		usage_free(gn, e);
 }
 
+static void usage_init_queue(struct gpreempt_queue *gq)
+{
+	gpreempt_account_begin(&gq->policy, ktime_get_ns());
+}
+
 /* A pass may have added to its account since it was taken off the list. */
 static void usage_close(struct gpreempt_queue *gq, bool last)
 {
@@ -760,6 +765,7 @@ static const struct attribute_group usage_files = {
 const struct gpreempt_room gpreempt_room_usage = {
 	.init_node = usage_init_node,
 	.free_node = usage_free_node,
+	.init_queue = usage_init_queue,
 	.process_added = gpreempt_usage_join,
 	.queue_gone = usage_take,
 	.queue_closed = usage_close,

@@ -8,7 +8,6 @@
 #include <linux/capability.h>
 #include <linux/hashtable.h>
 #include <linux/jiffies.h>
-#include <linux/ktime.h>
 #include <linux/mm.h>
 #include <linux/pid.h>
 #include <linux/rcupdate.h>
@@ -184,7 +183,6 @@ static void queue_register(const struct gpreempt_mapper *m, struct queue *q, boo
 	/* To be shown until the monitor has derived it. */
 	gq->policy.set.priority = gq->priority.kfd;
 	gq->policy.effective_priority = gq->priority.kfd;
-	gpreempt_account_begin(&gq->policy, ktime_get_ns());
 	gpreempt_view_init_queue(gq, m);
 	gpreempt_mqd_init_queue(gq, gpreempt_tunables_verify(gn));
 	gpreempt_rooms_tell(init_queue, gq);
