@@ -27,7 +27,6 @@
 
 #include "core/node.h"
 #include "core/rooms.h"
-#include "control/target.h"
 #include "usage.h"
 
 /**
@@ -513,7 +512,7 @@ void gpreempt_usage_leave(struct gpreempt_process *process)
 static bool usage_may_see(const struct gpreempt_usage_list *list,
 			  const struct gpreempt_usage_entry *e)
 {
-	const struct gpreempt_viewer *viewer = &list->match->viewer;
+	const struct gpreempt_viewer *viewer = list->viewer;
 	struct task_struct *leader;
 	bool may;
 
@@ -560,7 +559,7 @@ static void usage_tell(struct gpreempt_usage_list *list, const struct gpreempt_n
 		info->cgroup = e->id;
 	if (!e->pid)
 		return;
-	info->pid = pid_nr_ns(e->pid, list->match->viewer.ns);
+	info->pid = pid_nr_ns(e->pid, list->viewer->ns);
 	info->job = e->job;
 }
 
@@ -621,11 +620,11 @@ int gpreempt_usage_list_node(struct gpreempt_node *gn, void *arg)
 	struct gpreempt_usage_entry *e;
 	struct gpreempt_usage_info *info;
 
-	if (list->match->gpu_id && list->match->gpu_id != gn->node->id)
+	if (list->gpu_id && list->gpu_id != gn->node->id)
 		return 0;
 	usage_read_lock();
 	usage_sum_up(gn, &node);
-	if (list->match->viewer.sees_all && list->kinds & 1U << GPREEMPT_USAGE_NODE) {
+	if (list->viewer->sees_all && list->kinds & 1U << GPREEMPT_USAGE_NODE) {
 		info = usage_next(list, gn, GPREEMPT_USAGE_NODE, &node);
 		if (info) {
 			info->nr_processes = gn->queues.nr_processes;

@@ -424,15 +424,16 @@ static int chardev_do_usage(struct client *client, void *argument)
 	struct gpreempt_usage *cmd = argument;
 	const struct gpreempt_target everything = { .scope = GPREEMPT_SCOPE_ALL };
 	struct gpreempt_target_match match;
-	struct gpreempt_usage_list list = { .match = &match, .kinds = cmd->kinds ?: ~0U };
+	struct gpreempt_usage_list list = {
+		.viewer = &match.viewer, .gpu_id = cmd->gpu_id, .kinds = cmd->kinds ?: ~0U,
+	};
 	int r = 0;
 
 	if (cmd->flags || cmd->time_ns || cmd->kinds >> (GPREEMPT_USAGE_PROCESS + 1) ||
 	    !chardev_is_zero(cmd->reserved, sizeof(cmd->reserved)))
 		return -EINVAL;
 	gpreempt_target_resolve(&everything, &match);
-	match.gpu_id = cmd->gpu_id;
-	if (match.gpu_id && !gpreempt_node_find(chardev_is_node, &match.gpu_id))
+	if (list.gpu_id && !gpreempt_node_find(chardev_is_node, &list.gpu_id))
 		return -ENODEV;
 	/* A length is no reason to allocate: no more than there are. */
 	gpreempt_node_find(gpreempt_usage_list_node, &list);
