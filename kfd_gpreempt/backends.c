@@ -9,12 +9,16 @@
 
 #include "core/backend.c"
 #include "core/backend_hws.c"
+#ifdef CONFIG_KFD_GPREEMPT_NO_HWS
 #include "nohws/backend_mqd.c"
+#endif
 #include "rules/backend_named.c"
 
 const struct gpreempt_backend *const gpreempt_backends[] = {
 	&gpreempt_backend_hws,
+#ifdef CONFIG_KFD_GPREEMPT_NO_HWS
 	&gpreempt_backend_mqd,
+#endif
 	NULL
 };
 
