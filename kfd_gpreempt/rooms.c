@@ -2,6 +2,7 @@
 /* rooms.c - the layers that are built, in the order in which they are told */
 #include "core/node.h"
 #include "core/rooms.h"
+#include "account/looks.h"
 #include "account/stamps.h"
 #include "account/usage.h"
 #include "rules/group.h"
@@ -33,6 +34,7 @@ const struct gpreempt_room *const gpreempt_rooms[] = {
 	&gpreempt_room_crowd,
 #endif
 	&gpreempt_room_stopped,
+	&gpreempt_room_looks,
 #ifdef CONFIG_KFD_GPREEMPT_CONTROL
 	&gpreempt_room_hold,
 	&gpreempt_room_queue_sysfs,

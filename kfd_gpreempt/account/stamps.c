@@ -143,7 +143,7 @@ static void stamps_resumed(struct gpreempt_queue *gq)
 }
 
 /* The policy holds it against the overhead budget */
-static void stamps_acted(struct gpreempt_node *gn)
+static void stamps_acted(struct gpreempt_node *gn, u64 elapsed_ns)
 {
 	struct gpreempt_node_stamps *stamps = stamps_node(gn);
 

@@ -97,8 +97,6 @@
 
 /* After so many failed hardware passes in a row, the node is left alone. */
 #define MAX_ERRORS	3
-/* Slack of a sleep: its last 16th, but no more than this. */
-#define MAX_SLACK_NS	50000ULL
 /* A pass that wants waves in flight and finds the runlist in motion is tried again after this. */
 #define RETRY_NS	50000ULL
 /*
@@ -200,8 +198,6 @@ static void monitor_sample_all(struct gpreempt_node *gn, bool anew, u64 now_ns)
 	u32 n = 0;
 
 	gn->monitor.all_due_ns = now_ns + MAX_DORMANT_NS;
-	/* There may be new ones. */
-	gn->monitor.kept_out = false;
 	/* Derived anew as well: one that goes, and each change, kicks. */
 	if (anew)
 		gn->monitor.within_ns = U64_MAX;
@@ -271,16 +267,18 @@ static void monitor_sample(struct gpreempt_node *gn, bool anew, u64 now_ns)
 	 */
 	bool kicked = READ_ONCE(gn->kick);
 	u8 heard = gpreempt_rooms_ask(hear, gn, now_ns);
+	bool all;
 
 	if (heard)
 		gn->monitor.all_due_ns = 0;
 	anew |= heard == GPREEMPT_HEARD_CHANGE;
-	if (kicked || now_ns >= gn->monitor.all_due_ns || !monitor_sample_awake(gn, anew, now_ns))
+	all = kicked || now_ns >= gn->monitor.all_due_ns || !monitor_sample_awake(gn, anew, now_ns);
+	if (all)
 		monitor_sample_all(gn, anew, now_ns);
 	gn->policy.queues = gn->monitor.sampled;
 	gn->policy.nr = gn->monitor.nr_sampled;
 	gn->policy.nr_dormant = gn->monitor.nr_dormant;
-	gpreempt_rooms_tell(sampled, gn);
+	gpreempt_rooms_tell(sampled, gn, all, now_ns);
 	gpreempt_stats_samples(gn);
 }
 
@@ -386,12 +384,11 @@ static int monitor_carry_out(struct gpreempt_node *gn)
 	gpreempt_waves_acted(gn);
 	gn->monitor.waits_ns = 0;
 	gn->backend->apply(gn, &outcome);
-	gpreempt_rooms_tell(acted, gn);
+	gpreempt_rooms_tell(acted, gn, outcome.elapsed_ns);
 	/* A device that does not answer has wasted time, not spent it on preempting. */
 	if (!outcome.error)
 		gpreempt_policy_overhead(&gn->policy, outcome.elapsed_ns, outcome.preempted,
 					 ktime_get_ns());
-	gpreempt_account_passed(&gn->policy, outcome.elapsed_ns, ktime_get_ns());
 	/*
 	 * Otherwise the next look finds it so. One that is switched off while paused must not look:
 	 * the driver's side is down.
@@ -487,21 +484,8 @@ static void monitor_resume_all(struct gpreempt_node *gn)
 	now_ns = ktime_get_ns();
 	gn->monitor.all_due_ns = 0;
 	monitor_sample(gn, true, now_ns);
-	gpreempt_account_stop(&gn->policy, now_ns);
+	gpreempt_rooms_tell(halted, gn, now_ns);
 	srcu_read_unlock(&gn->queues.srcu, idx);
-}
-
-/* Read section held. Something has changed, perhaps queues have come. */
-static void monitor_account_anew(struct gpreempt_node *gn, u64 now_ns)
-{
-	u32 nr = gn->monitor.nr_sampled + gn->monitor.nr_dormant;
-
-	if (!gn->tun.account && !gn->monitor.kept_out)
-		gpreempt_account_stop(&gn->policy, now_ns);
-	else if (gn->tun.account && nr > gn->monitor.nr_accounted)
-		gpreempt_account_expect(&gn->policy, now_ns);
-	gn->monitor.kept_out = !gn->tun.account;
-	gn->monitor.nr_accounted = nr;
 }
 
 /* Read section held. What no decision waits for is read only while the runlist is at rest. */
@@ -762,8 +746,6 @@ static bool monitor_pass(struct gpreempt_node *gn, struct gpreempt_pass *pass)
 
 	idx = srcu_read_lock(&gn->queues.srcu);
 	monitor_sample(gn, anew, pass->now_ns);
-	if (anew)
-		monitor_account_anew(gn, pass->now_ns);
 	monitor_count_hints(gn, pass->now_ns);
 	decided = monitor_decide(gn, pass);
 	if (decided)
@@ -820,7 +802,7 @@ static u64 monitor_sleep_left(const struct gpreempt_node *gn, u64 until_ns, u64 
 /* False: it was woken before that. */
 static bool monitor_sleep_for(u64 ns)
 {
-	u64 slack_ns = min(ns / 16, MAX_SLACK_NS);
+	u64 slack_ns = min(ns / 16, GPREEMPT_SLACK_MAX_NS);
 	ktime_t expires = ns_to_ktime(ns - slack_ns);
 
 	if (ns != U64_MAX)
@@ -860,36 +842,18 @@ static void monitor_take_doorbell(struct gpreempt_node *gn)
 		gn->monitor.clear_ns = doorbell_ns;
 }
 
-/* For how long may it sleep for the account? @told: a doorbell tells of all work that comes. */
-static u64 monitor_account_nap(struct gpreempt_node *gn, bool told)
-{
-	u64 nap_ns;
-
-	if (!gn->tun.account)
-		return U64_MAX;
-	/* Counters that have shown no wave yet are asked without telling decisions. */
-	if (gn->policy.account.nr_open && !gn->policy.account.tells)
-		gpreempt_waves_see(gn);
-	nap_ns = gpreempt_account_nap(&gn->policy, told, ktime_get_ns());
-	/* Awake before it, a program that sees the monitor run would know that a look comes. */
-	return nap_ns == U64_MAX ? nap_ns : nap_ns + MAX_SLACK_NS;
-}
-
 /* How long may the monitor sleep after this decision, which has been carried out? */
 static u64 monitor_nap_after(struct gpreempt_node *gn, struct gpreempt_nap *nap)
 {
-	const struct gpreempt_decision *decision = nap->decision;
-	u64 begun_ns = ktime_get_ns();
-
 	/* No work is urgent on a node that parks but for what a layer waits for. */
-	nap->ns = decision->park || gn->monitor.parks ? U64_MAX : decision->next_ns;
-	gpreempt_rooms_tell(nap, gn, nap);
-	gn->monitor.arming_ns = ktime_get_ns() - begun_ns;
+	nap->ns = nap->decision->park || gn->monitor.parks ? U64_MAX : nap->decision->next_ns;
+	nap->limit_ns = gn->monitor.within_ns;
 	/* The end of a rivalry is the end of what it took from programs. */
 	if (gn->mqd.rivalry)
-		nap->ns = min(nap->ns, GPREEMPT_CONTENDED_NS);
-	nap->ns = min(nap->ns, gn->monitor.within_ns);
-	return min(nap->ns, monitor_account_nap(gn, nap->told && nap->ns == U64_MAX));
+		nap->limit_ns = min(nap->limit_ns, GPREEMPT_CONTENDED_NS);
+	gpreempt_rooms_tell(nap, gn, nap);
+	gn->monitor.arming_ns = nap->took_ns;
+	return min(nap->ns, nap->limit_ns);
 }
 
 static u64 monitor_look(struct gpreempt_node *gn)

@@ -14,6 +14,9 @@ struct task_struct;
 /* What is shown for a level while no queue has work. */
 #define GPREEMPT_LEVEL_NONE	(GPREEMPT_PRIORITY_MIN - 1)
 
+/* Slack of a sleep: its last 16th, but no more than this */
+#define GPREEMPT_SLACK_MAX_NS	50000ULL
+
 /**
  * enum gpreempt_state - what the monitor of a node does, as shown in sysfs
  * @GPREEMPT_STATE_PARKED: sleeps until something changes: no queue could outrank another
@@ -147,10 +150,6 @@ struct gpreempt_node_monitor {
 	 * sleep; the monitor's alone. It counts as a part of the next look.
 	 */
 	u64 arming_ns;
-	/** @nr_accounted: how many queues there were when priorities were derived last */
-	u32 nr_accounted;
-	/** @kept_out: the account is off, and none of the queues that were sampled is in it */
-	bool kept_out;
 	/** @decided_ns: when what is being carried out was decided */
 	u64 decided_ns;
 };

@@ -53,11 +53,15 @@ static inline _type *_fn(const _object *object)						\
  * @decision: what was decided, and has been carried out
  * @ns: the time; U64_MAX: until it is woken. Rooms shorten it, and one that has the monitor told of
  *	work may lengthen it
+ * @limit_ns: it sleeps no longer than this, whatever the rooms say
+ * @took_ns: time that was spent on it and counts as a part of the next look
  * @told: the monitor is woken for whatever could need a decision, so it need not look for work
  */
 struct gpreempt_nap {
 	const struct gpreempt_decision *decision;
 	u64 ns;
+	u64 limit_ns;
+	u64 took_ns;
 	bool told;
 };
 
@@ -86,12 +90,14 @@ struct gpreempt_nap {
  * @derive: something has changed: derive what the policy knows of a process, once per pass; the
  *	same
  * @refresh: the same if nothing has: only what is kept of another object, which may be about to go
- * @sampled: all queues are sampled; the same
+ * @sampled: queues are sampled; @all: those without work as well; the same
  * @decided: it is decided; the same
  * @resumed: a queue is given back, and so is all that belongs to the pass; dqm_lock held
- * @acted: a decision was carried out: the backend is done; pass_lock held
+ * @acted: a decision was carried out, which took the device some time; pass_lock held
  * @ended: everything is about to be resumed for good, or for a reset; pass_lock held
  * @nap: how long may the monitor sleep? At the end of a pass; pass_lock held
+ * @halted: everything is resumed and sampled, and no pass follows for now; pass_lock and the read
+ *	section held
  * @moved: has something changed of which no call tells? Asked once a second; gpreempt_lock held
  * @event: something has happened that users may listen to: to a queue or, NULL, to the node. The
  *	value is as &enum gpreempt_event_type says. Any lock held, does not sleep
@@ -123,12 +129,13 @@ struct gpreempt_room {
 	u8 (*hear)(struct gpreempt_node *gn, u64 now_ns);
 	void (*derive)(struct gpreempt_process *process);
 	void (*refresh)(struct gpreempt_process *process);
-	void (*sampled)(struct gpreempt_node *gn);
+	void (*sampled)(struct gpreempt_node *gn, bool all, u64 now_ns);
 	void (*decided)(struct gpreempt_node *gn, u64 now_ns);
 	void (*resumed)(struct gpreempt_queue *gq);
-	void (*acted)(struct gpreempt_node *gn);
+	void (*acted)(struct gpreempt_node *gn, u64 elapsed_ns);
 	void (*ended)(struct gpreempt_node *gn);
 	void (*nap)(struct gpreempt_node *gn, struct gpreempt_nap *nap);
+	void (*halted)(struct gpreempt_node *gn, u64 now_ns);
 	bool (*moved)(struct gpreempt_node *gn);
 	void (*event)(struct gpreempt_node *gn, const struct gpreempt_queue *gq,
 		      enum gpreempt_event_type type, s64 value);

@@ -343,7 +343,7 @@ unlock:
 }
 
 /* Let the policy know of groups that were taken in */
-static void group_use(struct gpreempt_node *gn)
+static void group_use(struct gpreempt_node *gn, bool all, u64 now_ns)
 {
 	struct gpreempt_node_group *node = group_node(gn);
 

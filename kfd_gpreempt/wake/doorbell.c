@@ -1106,12 +1106,13 @@ static u64 doorbell_wait(struct gpreempt_node *gn, const struct gpreempt_decisio
  */
 static void doorbell_nap(struct gpreempt_node *gn, struct gpreempt_nap *nap)
 {
-	u64 ns;
+	u64 ns, begun_ns = ktime_get_ns();
 
 	if (nap->decision->park || gn->tun.wakeup == GPREEMPT_WAKEUP_POLL ||
 	    gn->tun.params.observe || !gpreempt_policy_matters(&gn->policy))
 		return;
 	ns = doorbell_wait(gn, nap->decision, &nap->told);
+	nap->took_ns = ktime_get_ns() - begun_ns;
 	/* No arming is urgent on a node that parks but for idle processes. */
 	if (!gn->monitor.parks)
 		nap->ns = ns;

@@ -137,7 +137,7 @@ def circles(tree, opened=()):
 
 # Rooms of other folders that core/ still names, and its files that do. This list only shrinks.
 OPEN = {
-    "account": "backend backend_hws monitor pass policy",
+    "account": "backend backend_hws pass policy",
     "share": "policy",
 }
 
