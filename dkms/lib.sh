@@ -12,7 +12,10 @@ first_of()
 	echo "$(head -n 1 "$1")$([ "$more" -le 0 ] || echo " (and $more more: $1)")"
 }
 
-# own_files DIR CONFIG VERSION: makes DIR, with the scheduler's source and what goes with it. CONFIG: y or nothing, CONFIG_KFD_GPREEMPT. VERSION of
+# The switch of Kconfig, and one for each folder that may be left out
+gpreempt_options=$(sed -n 's/^config //p' "$top/Kconfig")
+
+# own_files DIR CONFIG VERSION: makes DIR, with the scheduler's source and what goes with it. CONFIG: y or nothing, all options of Kconfig. VERSION of
 # the module; nothing: it has one of its own.
 own_files()
 {
@@ -22,11 +25,11 @@ own_files()
 	cat >"$1/gpreempt_config.h" <<EOF
 /* SPDX-License-Identifier: MIT */
 /* Written by dkms/build.sh. */
-${2:+#define CONFIG_KFD_GPREEMPT 1}
+$([ -z "$2" ] || printf '#define CONFIG_%s 1\n' $gpreempt_options)
 EOF
 	cat >"$1/gpreempt_config.mk" <<EOF
 # Written by dkms/build.sh.
-CONFIG_KFD_GPREEMPT := $2
+$(printf "CONFIG_%s := $2\n" $gpreempt_options)
 EOF
 	{
 		echo '/* SPDX-License-Identifier: MIT */'

@@ -9,7 +9,7 @@
 #ifndef KFD_GPREEMPT_H_INCLUDED
 #define KFD_GPREEMPT_H_INCLUDED
 
-#include "gpreempt_config.h"	/* written by the build: CONFIG_KFD_GPREEMPT, HAVE_* */
+#include "gpreempt_config.h"	/* written by the build: CONFIG_KFD_GPREEMPT*, HAVE_* */
 
 struct attribute;
 struct kfd_dev;
@@ -41,7 +41,6 @@ struct gpreempt_queue;
  */
 #define KFD_GPREEMPT_PROPERTIES		bool is_preempted;
 #define KFD_GPREEMPT_QUEUE		struct gpreempt_queue *gpreempt; bool gpreempt_files;
-#define KFD_GPREEMPT_QUEUE_STORE	.store = kfd_gpreempt_queue_store,
 #define KFD_GPREEMPT_FDINFO		.show_fdinfo = kfd_gpreempt_show_fdinfo,
 #define KFD_GPREEMPT_NODE		struct gpreempt_node *gpreempt;
 #define KFD_GPREEMPT_PROCESS		struct gpreempt_doorbells *gpreempt; bool gpreempt_fixed; \
@@ -54,8 +53,15 @@ void __kfd_gpreempt_queue_created(struct queue *q);
 void __kfd_gpreempt_queue_destroyed(struct queue *q);
 void __kfd_gpreempt_queue_updated(struct queue *q);
 void __kfd_gpreempt_mqd_updated(struct queue *q, struct mqd_update_info *minfo);
-void __kfd_gpreempt_runlist_asked(struct queue *q);
 bool __kfd_gpreempt_maps_again(const struct device_queue_manager *dqm);
+
+#ifdef CONFIG_KFD_GPREEMPT_WAKE
+void __kfd_gpreempt_runlist_asked(struct queue *q);
+void __kfd_gpreempt_pace(struct kfd_process *process, unsigned int cmd);
+#else
+static inline void __kfd_gpreempt_runlist_asked(struct queue *q) { }
+static inline void __kfd_gpreempt_pace(struct kfd_process *process, unsigned int cmd) { }
+#endif
 
 /* Context: p->mutex held; may sleep. @q is on its dqm and visible in procfs. */
 static inline void kfd_gpreempt_queue_created(struct queue *q)
@@ -140,17 +146,6 @@ bool kfd_gpreempt_has_work(const struct queue *q);
 /* Context: p->mutex held; takes dqm_lock. */
 bool kfd_gpreempt_is_full(struct device_queue_manager *dqm);
 
-/*
- * Context: sysfs, no lock held; may sleep. The folder of a queue goes under p->mutex, so none of
- * them takes that.
- */
-bool kfd_gpreempt_owns(const struct attribute *attr);
-ssize_t kfd_gpreempt_queue_show(struct queue *q, struct attribute *attr, char *buf);
-ssize_t kfd_gpreempt_queue_store(struct kobject *kobj, struct attribute *attr, const char *buf,
-				 size_t size);
-
-void __kfd_gpreempt_pace(struct kfd_process *process, unsigned int cmd);
-
 /* Context: an ioctl on /dev/kfd, before its number is looked at; no lock held; may sleep. */
 static inline void kfd_gpreempt_pace(struct kfd_process *process, unsigned int cmd)
 {
@@ -158,32 +153,13 @@ static inline void kfd_gpreempt_pace(struct kfd_process *process, unsigned int c
 		__kfd_gpreempt_pace(process, cmd);
 }
 
-/* Context: the same. */
-bool kfd_gpreempt_owns_ioctl(unsigned int cmd);
-long kfd_gpreempt_ioctl(struct kfd_process *process, unsigned int cmd, unsigned long arg);
-
-/* Context: open() of /dev/kfd, before anything is mapped through the file; may sleep. */
-void kfd_gpreempt_opened(struct kfd_process *p, struct file *filp);
-/*
- * Context: AMDKFD_IOC_CREATE_PROCESS, before the file has @context in the place of @p; KFD's lock
- * of processes held; may sleep.
- */
-void kfd_gpreempt_replaced(struct kfd_process *p, struct kfd_process *context);
-/* Context: mmap() of doorbells, all checks done; may sleep. True: mapped. */
-bool kfd_gpreempt_maps_doorbells(struct kfd_process_device *pdd, struct vm_area_struct *vma,
-				 phys_addr_t address);
-/* Context: a reset of the GPU, before it begins; may sleep, for a bounded time. */
-void kfd_gpreempt_revoked(u64 offset);
 /* Context: a read of /proc/PID/fdinfo, with the file held; no lock held; may sleep. */
 void kfd_gpreempt_show_fdinfo(struct seq_file *m, struct file *filp);
-/* Context: work item that frees the process; may sleep. No file has a reference to it any more. */
-void kfd_gpreempt_released(struct kfd_process *p);
 
 #else
 
 #define KFD_GPREEMPT_PROPERTIES
 #define KFD_GPREEMPT_QUEUE
-#define KFD_GPREEMPT_QUEUE_STORE
 #define KFD_GPREEMPT_FDINFO
 #define KFD_GPREEMPT_NODE
 #define KFD_GPREEMPT_PROCESS
@@ -213,18 +189,64 @@ static inline void kfd_gpreempt_waits(struct device_queue_manager *dqm) { }
 static inline bool kfd_gpreempt_may_return(const struct queue *q) { return false; }
 static inline bool kfd_gpreempt_has_work(const struct queue *q) { return false; }
 static inline bool kfd_gpreempt_is_full(struct device_queue_manager *dqm) { return false; }
+static inline void kfd_gpreempt_pace(struct kfd_process *process, unsigned int cmd) { }
+
+#endif /* CONFIG_KFD_GPREEMPT */
+
+#ifdef CONFIG_KFD_GPREEMPT_CONTROL
+
+#define KFD_GPREEMPT_QUEUE_STORE	.store = kfd_gpreempt_queue_store,
+
+/*
+ * Context: sysfs, no lock held; may sleep. The folder of a queue goes under p->mutex, so none of
+ * them takes that.
+ */
+bool kfd_gpreempt_owns(const struct attribute *attr);
+ssize_t kfd_gpreempt_queue_show(struct queue *q, struct attribute *attr, char *buf);
+ssize_t kfd_gpreempt_queue_store(struct kobject *kobj, struct attribute *attr, const char *buf,
+				 size_t size);
+
+/* Context: an ioctl on /dev/kfd, before its number is looked at; no lock held; may sleep. */
+bool kfd_gpreempt_owns_ioctl(unsigned int cmd);
+long kfd_gpreempt_ioctl(struct kfd_process *process, unsigned int cmd, unsigned long arg);
+
+#else
+
+#define KFD_GPREEMPT_QUEUE_STORE
+
 static inline bool kfd_gpreempt_owns(const struct attribute *attr) { return false; }
 static inline ssize_t kfd_gpreempt_queue_show(struct queue *q, struct attribute *attr, char *buf)
 {
 	return 0;
 }
-static inline void kfd_gpreempt_pace(struct kfd_process *process, unsigned int cmd) { }
 static inline bool kfd_gpreempt_owns_ioctl(unsigned int cmd) { return false; }
 static inline long kfd_gpreempt_ioctl(struct kfd_process *process, unsigned int cmd,
 				      unsigned long arg)
 {
 	return 0;
 }
+
+#endif /* CONFIG_KFD_GPREEMPT_CONTROL */
+
+#ifdef CONFIG_KFD_GPREEMPT_WAKE
+
+/* Context: open() of /dev/kfd, before anything is mapped through the file; may sleep. */
+void kfd_gpreempt_opened(struct kfd_process *p, struct file *filp);
+/*
+ * Context: AMDKFD_IOC_CREATE_PROCESS, before the file has @context in the place of @p; KFD's lock
+ * of processes held; may sleep.
+ */
+void kfd_gpreempt_replaced(struct kfd_process *p, struct kfd_process *context);
+/* Context: mmap() of doorbells, all checks done; may sleep. True: mapped. */
+bool kfd_gpreempt_maps_doorbells(struct kfd_process_device *pdd, struct vm_area_struct *vma,
+				 phys_addr_t address);
+/* Context: a reset of the GPU, before it begins; may sleep, for a bounded time. */
+void kfd_gpreempt_revoked(u64 offset);
+/* Context: work item that frees the process; may sleep. No file has a reference to it any more. */
+void kfd_gpreempt_released(struct kfd_process *p);
+
+#else
+
 static inline void kfd_gpreempt_opened(struct kfd_process *p, struct file *filp) { }
 static inline void kfd_gpreempt_replaced(struct kfd_process *p, struct kfd_process *context) { }
 static inline bool kfd_gpreempt_maps_doorbells(struct kfd_process_device *pdd,
@@ -235,5 +257,6 @@ static inline bool kfd_gpreempt_maps_doorbells(struct kfd_process_device *pdd,
 static inline void kfd_gpreempt_revoked(u64 offset) { }
 static inline void kfd_gpreempt_released(struct kfd_process *p) { }
 
-#endif /* CONFIG_KFD_GPREEMPT */
+#endif /* CONFIG_KFD_GPREEMPT_WAKE */
+
 #endif /* KFD_GPREEMPT_H_INCLUDED */

@@ -18,6 +18,7 @@
 #include <linux/srcu.h>
 
 #include "core/node.h"
+#include "usage.h"
 
 /*
  * DRM counts its clients from 1 on. Programs hold such numbers in 32 bits. Ours are the program's

@@ -12,10 +12,15 @@
  * last time: what firmware has not written yet counts the next time. MQDs are memory that the CPU
  * does not cache, so few are read, and where nothing was found they are looked at seldom.
  */
+#include <linux/capability.h>
+#include <linux/kobject.h>
 #include <linux/string.h>
+#include <linux/sysfs.h>
 
 #include "core/node.h"
+#include "core/rooms.h"
 #include "core/trace.h"
+#include "stamps.h"
 
 /* What a tick is */
 #define STAMPS_TICK_NS	10ULL
@@ -27,6 +32,11 @@
 /* After so many queues without any, one of so many is looked at. */
 #define STAMPS_IN_VAIN	16
 #define STAMPS_SELDOM	64
+/* In a pass. An MQD of eight XCCs is a hundred uncached reads, and there is a next pass. */
+#define STAMPS_READ	4
+
+GPREEMPT_PART(stamps_node, struct gpreempt_node, struct gpreempt_node_stamps)
+GPREEMPT_PART(stamps_queue, struct gpreempt_queue, struct gpreempt_queue_stamps)
 
 /* Names in sysfs (firmware/<name>_*), in traces and dumps. */
 const char *const gpreempt_stamp_names[GPREEMPT_NR_STAMP_KINDS] = {
@@ -64,7 +74,7 @@ static void stamps_add(struct gpreempt_stamps *stamps, u64 ns)
  */
 static bool stamps_read_kind(struct gpreempt_queue *gq, enum gpreempt_stamp kind)
 {
-	u64 latest = gq->stamps.seen[kind], longest_ns = 0;
+	u64 latest = stamps_queue(gq)->seen[kind], longest_ns = 0;
 	u32 xcc, nr_xcc = NUM_XCC(gq->q->device->xcc_mask);
 	bool filled = false;
 
@@ -73,7 +83,7 @@ static bool stamps_read_kind(struct gpreempt_queue *gq, enum gpreempt_stamp kind
 
 		gpreempt_mqd_stamp(gq->q, xcc, kind, &start, &end);
 		filled |= start || end;
-		if (!start || end < start || start <= gq->stamps.seen[kind])
+		if (!start || end < start || start <= stamps_queue(gq)->seen[kind])
 			continue;
 		ns = (end - start) * STAMPS_TICK_NS;
 		if (ns > STAMPS_LONGEST_NS)
@@ -82,23 +92,29 @@ static bool stamps_read_kind(struct gpreempt_queue *gq, enum gpreempt_stamp kind
 		latest = max(latest, start);
 		longest_ns = max(longest_ns, ns);
 	}
-	if (latest != gq->stamps.seen[kind])
-		stamps_add(&gq->gn->stamps.kind[kind], longest_ns);
-	gq->stamps.seen[kind] = latest;
+	if (latest != stamps_queue(gq)->seen[kind])
+		stamps_add(&stamps_node(gq->gn)->kind[kind], longest_ns);
+	stamps_queue(gq)->seen[kind] = latest;
 	return filled;
 }
 
 /**
- * gpreempt_stamps_read() - take in what firmware has noted of a queue
- * @gq: the queue, just given back
+ * gpreempt_stamps_of() - what firmware has noted on a node
+ * @gn: the node
  *
- * Context: dqm_lock held; after the device has been given all that belongs to the pass.
+ * Context: any; see &struct gpreempt_stamps.
  *
- * Return: true if its MQDs were read; false if that was left out, as there was nothing before
+ * Return: its durations
  */
-bool gpreempt_stamps_read(struct gpreempt_queue *gq)
+const struct gpreempt_node_stamps *gpreempt_stamps_of(const struct gpreempt_node *gn)
 {
-	struct gpreempt_node_stamps *stamps = &gq->gn->stamps;
+	return stamps_node(gn);
+}
+
+/* Returns false if that was left out, as there was nothing before. */
+static bool stamps_read(struct gpreempt_queue *gq)
+{
+	struct gpreempt_node_stamps *stamps = stamps_node(gq->gn);
 	enum gpreempt_stamp kind;
 	bool filled = false;
 
@@ -113,16 +129,88 @@ bool gpreempt_stamps_read(struct gpreempt_queue *gq)
 	return true;
 }
 
-/**
- * gpreempt_stamps_median_ns() - what a step took lately, as firmware noted it
- * @gn: the node
- * @kind: which
- *
- * Context: any.
- *
- * Return: the median of the last GPREEMPT_NR_STAMPS; 0: firmware has noted none that was read
+/*
+ * Takes in how a queue left, and how it came the last time. A caller of PREEMPT waits for the pass
+ * that takes queues off. One that left no waves behind is read for its connecting alone, once.
  */
-u64 gpreempt_stamps_median_ns(const struct gpreempt_node *gn, enum gpreempt_stamp kind)
+static void stamps_resumed(struct gpreempt_queue *gq)
 {
-	return READ_ONCE(gn->stamps.kind[kind].median_ns);
+	struct gpreempt_node_stamps *stamps = stamps_node(gq->gn);
+
+	if (stamps->nr_read < STAMPS_READ &&
+	    (gq->policy.saved_waves || !stamps_queue(gq)->seen[GPREEMPT_STAMP_CONNECT]))
+		stamps->nr_read += stamps_read(gq);
 }
+
+/* The policy holds it against the overhead budget */
+static void stamps_acted(struct gpreempt_node *gn, u64 elapsed_ns)
+{
+	struct gpreempt_node_stamps *stamps = stamps_node(gn);
+
+	stamps->nr_read = 0;
+	gn->policy.device.connect_ns = stamps->kind[GPREEMPT_STAMP_CONNECT].median_ns;
+	gn->policy.device.restore_ns = stamps->kind[GPREEMPT_STAMP_RESTORE].median_ns;
+}
+
+/**
+ * struct stamp_attribute - a file that shows what firmware noted
+ * @attr: the file
+ * @offset: of the number, in struct gpreempt_node_stamps
+ */
+struct stamp_attribute {
+	struct kobj_attribute attr;
+	size_t offset;
+};
+
+static ssize_t stamps_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	size_t offset = container_of(attr, struct stamp_attribute, attr)->offset;
+	const void *stamps = stamps_node(gpreempt_node_of(kobj));
+
+	if (!capable(CAP_SYS_ADMIN))
+		return -EPERM;
+	return sysfs_emit(buf, "%llu\n", READ_ONCE(*(const u64 *)(stamps + offset)));
+}
+
+#define STAMP(_kind, _name, _file, _member)						\
+	static struct stamp_attribute _name##_##_file##_stamp = {				\
+		.attr = __ATTR(_name##_##_file, 0400, stamps_show, NULL),			\
+		.offset = offsetof(struct gpreempt_node_stamps, kind[_kind]._member),		\
+	}
+STAMP(GPREEMPT_STAMP_CONNECT, connect, count, count);
+STAMP(GPREEMPT_STAMP_CONNECT, connect, ns_p50, median_ns);
+STAMP(GPREEMPT_STAMP_CONNECT, connect, ns_max, max_ns);
+STAMP(GPREEMPT_STAMP_SAVE, save, count, count);
+STAMP(GPREEMPT_STAMP_SAVE, save, ns_p50, median_ns);
+STAMP(GPREEMPT_STAMP_SAVE, save, ns_max, max_ns);
+STAMP(GPREEMPT_STAMP_RESTORE, restore, count, count);
+STAMP(GPREEMPT_STAMP_RESTORE, restore, ns_p50, median_ns);
+STAMP(GPREEMPT_STAMP_RESTORE, restore, ns_max, max_ns);
+
+static struct attribute *stamp_attrs[] = {
+	&connect_count_stamp.attr.attr,
+	&connect_ns_p50_stamp.attr.attr,
+	&connect_ns_max_stamp.attr.attr,
+	&save_count_stamp.attr.attr,
+	&save_ns_p50_stamp.attr.attr,
+	&save_ns_max_stamp.attr.attr,
+	&restore_count_stamp.attr.attr,
+	&restore_ns_p50_stamp.attr.attr,
+	&restore_ns_max_stamp.attr.attr,
+	NULL
+};
+
+static const struct attribute_group stamps_files = {
+	.name = "firmware",
+	.attrs = stamp_attrs,
+};
+
+const struct gpreempt_room gpreempt_room_stamps = {
+	.resumed = stamps_resumed,
+	.acted = stamps_acted,
+	.files = &stamps_files,
+	.parts = {
+		[GPREEMPT_OF_NODE] = &stamps_node_part,
+		[GPREEMPT_OF_QUEUE] = &stamps_queue_part,
+	},
+};

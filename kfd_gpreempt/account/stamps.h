@@ -35,6 +35,8 @@ struct gpreempt_node_stamps {
 	struct gpreempt_stamps kind[GPREEMPT_NR_STAMP_KINDS];
 	/** @in_vain: queues in a row that had none at all; under dqm_lock */
 	u32 in_vain;
+	/** @nr_read: queues that were read in this pass; under pass_lock */
+	u32 nr_read;
 };
 
 /* What stamps.c keeps of a queue, and writes alone. */
@@ -48,7 +50,8 @@ struct gpreempt_queue_stamps {
 
 extern const char *const gpreempt_stamp_names[GPREEMPT_NR_STAMP_KINDS];
 
-bool gpreempt_stamps_read(struct gpreempt_queue *gq);
-u64 gpreempt_stamps_median_ns(const struct gpreempt_node *gn, enum gpreempt_stamp kind);
+const struct gpreempt_node_stamps *gpreempt_stamps_of(const struct gpreempt_node *gn);
+
+extern const struct gpreempt_room gpreempt_room_stamps;
 
 #endif /* GPREEMPT_STAMPS_H */

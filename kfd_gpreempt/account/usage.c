@@ -11,8 +11,10 @@
  * Beyond it a user's oldest one is added to the user's rest, a sum without a number. So what is
  * told of all cgroups together is what is told of the node.
  */
+#include <linux/capability.h>
 #include <linux/cgroup.h>
 #include <linux/cred.h>
+#include <linux/kobject.h>
 #include <linux/ktime.h>
 #include <linux/pid.h>
 #include <linux/pid_namespace.h>
@@ -20,11 +22,12 @@
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/sysfs.h>
 #include <linux/uidgid.h>
 
 #include "core/node.h"
 #include "core/rooms.h"
-#include "control/target.h"
+#include "usage.h"
 
 /**
  * struct usage_user - for whom a node remembers entries: a user, or one of its containers
@@ -92,6 +95,11 @@ static void usage_read_unlock(void)
 	mutex_unlock(&usage_readers);
 }
 
+GPREEMPT_PART(usage_node, struct gpreempt_node, struct gpreempt_node_usage)
+GPREEMPT_PART(usage_process, struct gpreempt_process, struct gpreempt_process_usage)
+/* Of what a queue has used, what is in sums already; under gpreempt_lock */
+GPREEMPT_PART(usage_taken, struct gpreempt_queue, struct gpreempt_queue_usage)
+
 static void usage_add(struct gpreempt_queue_usage *sum, const struct gpreempt_queue_usage *usage)
 {
 	sum->busy_ns += usage->busy_ns;
@@ -130,17 +138,17 @@ static void usage_sub(struct gpreempt_queue_usage *sum, const struct gpreempt_qu
 /* It has used more, which belongs to the sums from now on. */
 static void usage_take(struct gpreempt_queue *gq)
 {
-	struct gpreempt_usage_entry **of = gq->process->usage.of;
+	struct gpreempt_usage_entry **of = usage_process(gq->process)->of;
 	struct gpreempt_queue_usage left;
 	u32 i;
 
 	lockdep_assert_held(&gpreempt_lock);
 	gpreempt_usage_of(gq, &left);
-	usage_sub(&left, &gq->taken);
-	usage_add(&gq->taken, &left);
+	usage_sub(&left, usage_taken(gq));
+	usage_add(usage_taken(gq), &left);
 	/* All others are in the sum of a cgroup. */
 	if (!of[GPREEMPT_SUM_CGROUP])
-		usage_add(&gq->gn->usage.ended, &left);
+		usage_add(&usage_node(gq->gn)->ended, &left);
 	for (i = 0; i < GPREEMPT_SUMS; i++)
 		if (of[i])
 			usage_add(&of[i]->ended, &left);
@@ -162,9 +170,9 @@ static void usage_count(struct gpreempt_node *gn, const struct gpreempt_usage_en
 	struct usage_user *user;
 
 	if (usage_is_rest(e)) {
-		gn->usage.nr_rests += by;
+		usage_node(gn)->nr_rests += by;
 	} else if (!e->nr_processes) {
-		gn->usage.nr_ended += by;
+		usage_node(gn)->nr_ended += by;
 		for (user = e->user; user; user = user->of)
 			user->nr_ended += by;
 	}
@@ -222,7 +230,7 @@ static struct usage_user *usage_get_user(struct gpreempt_node *gn, struct usage_
 	struct gpreempt_usage_entry *e;
 	struct usage_user *user;
 
-	list_for_each_entry(e, &gn->usage.entries, link) {
+	list_for_each_entry(e, &usage_node(gn)->entries, link) {
 		user = of ? e->user : usage_user_of(e);
 		if (user->of != of || user->container != container || !uid_eq(user->uid, uid))
 			continue;
@@ -266,7 +274,7 @@ static void usage_fold(struct gpreempt_node *gn, struct gpreempt_usage_entry *e,
 {
 	struct gpreempt_usage_entry *rest;
 
-	list_for_each_entry(rest, &gn->usage.entries, link)
+	list_for_each_entry(rest, &usage_node(gn)->entries, link)
 		if (usage_is_rest(rest) && rest->kind == e->kind && rest->user == user) {
 			usage_put_user(user);
 			usage_add(&rest->ended, &e->ended);
@@ -283,7 +291,7 @@ static void usage_fold(struct gpreempt_node *gn, struct gpreempt_usage_entry *e,
 	usage_put_owner(rest);
 	usage_count(gn, rest, 1);
 last:
-	list_move_tail(&rest->link, &gn->usage.entries);
+	list_move_tail(&rest->link, &usage_node(gn)->entries);
 }
 
 /* The oldest one of the container with most, of the user with most. NULL: no user has too many. */
@@ -293,15 +301,15 @@ static struct gpreempt_usage_entry *usage_surplus(struct gpreempt_node *gn)
 	const struct usage_user *user = NULL;
 
 	/* No user has more than all together. */
-	if (gn->usage.nr_ended <= GPREEMPT_USAGE_ENDED_OF_USER_MAX)
+	if (usage_node(gn)->nr_ended <= GPREEMPT_USAGE_ENDED_OF_USER_MAX)
 		return NULL;
-	list_for_each_entry(e, &gn->usage.entries, link)
+	list_for_each_entry(e, &usage_node(gn)->entries, link)
 		if (!user || usage_user_of(e)->nr_ended > user->nr_ended)
 			user = usage_user_of(e);
-	if (gn->usage.nr_ended <= GPREEMPT_USAGE_ENDED_MAX &&
+	if (usage_node(gn)->nr_ended <= GPREEMPT_USAGE_ENDED_MAX &&
 	    user->nr_ended <= GPREEMPT_USAGE_ENDED_OF_USER_MAX)
 		return NULL;
-	list_for_each_entry(e, &gn->usage.entries, link)
+	list_for_each_entry(e, &usage_node(gn)->entries, link)
 		if (usage_has_ended(e) && usage_user_of(e) == user &&
 		    (!most || e->user->nr_ended > most->user->nr_ended))
 			most = e;
@@ -312,7 +320,7 @@ static struct gpreempt_usage_entry *usage_oldest_rest(struct gpreempt_node *gn)
 {
 	struct gpreempt_usage_entry *e;
 
-	list_for_each_entry(e, &gn->usage.entries, link)
+	list_for_each_entry(e, &usage_node(gn)->entries, link)
 		if (usage_is_rest(e) && uid_valid(e->user->uid))
 			return e;
 	return NULL;
@@ -323,7 +331,7 @@ static void usage_forget(struct gpreempt_node *gn)
 	struct gpreempt_usage_entry *e, *next;
 
 	/* Programs that are gone are in the sums of their jobs and cgroups. */
-	list_for_each_entry_safe(e, next, &gn->usage.entries, link)
+	list_for_each_entry_safe(e, next, &usage_node(gn)->entries, link)
 		if (!e->nr_processes && usage_is_dead(e))
 			usage_free(gn, e);
 	while ((e = usage_surplus(gn))) {
@@ -342,7 +350,7 @@ static void usage_forget_users(struct gpreempt_node *gn)
 	struct gpreempt_usage_entry *e;
 	struct usage_user *unknown;
 
-	while (gn->usage.nr_rests > GPREEMPT_USAGE_RESTS_MAX) {
+	while (usage_node(gn)->nr_rests > GPREEMPT_USAGE_RESTS_MAX) {
 		e = usage_oldest_rest(gn);
 		unknown = e ? usage_get_user(gn, NULL, INVALID_UID, NULL) : NULL;
 		if (!unknown)
@@ -365,7 +373,7 @@ static struct gpreempt_usage_entry *usage_get(struct gpreempt_process *process,
 	struct gpreempt_node *gn = process->gn;
 	struct gpreempt_usage_entry *e;
 
-	list_for_each_entry(e, &gn->usage.entries, link)
+	list_for_each_entry(e, &usage_node(gn)->entries, link)
 		if (usage_is(e, like))
 			goto found;
 	e = kzalloc(sizeof(*e), GFP_KERNEL);
@@ -378,7 +386,7 @@ static struct gpreempt_usage_entry *usage_get(struct gpreempt_process *process,
 	get_pid(e->pid);
 	if (e->owner.ns)
 		get_pid_ns(e->owner.ns);
-	list_add_tail(&e->link, &gn->usage.entries);
+	list_add_tail(&e->link, &usage_node(gn)->entries);
 	usage_count(gn, e, 1);
 found:
 	usage_count(gn, e, -1);
@@ -397,7 +405,7 @@ static void usage_put(struct gpreempt_node *gn, struct gpreempt_usage_entry *e)
 	if (!e || --e->nr_processes)
 		return;
 	usage_count(gn, e, 1);
-	list_move_tail(&e->link, &gn->usage.entries);
+	list_move_tail(&e->link, &usage_node(gn)->entries);
 }
 
 /**
@@ -415,13 +423,13 @@ void gpreempt_usage_join(struct gpreempt_process *process)
 	rcu_read_lock();
 	like.id = cgroup_id(task_dfl_cgroup(leader));
 	rcu_read_unlock();
-	process->usage.of[GPREEMPT_SUM_CGROUP] = usage_get(process, &like);
+	usage_process(process)->of[GPREEMPT_SUM_CGROUP] = usage_get(process, &like);
 	like.kind = GPREEMPT_USAGE_PROCESS;
 	like.pid = process->pid;
 	/* What was reaped before has no sum of its own: it was adopted. */
 	if (like.pid)
 		sum = usage_get(process, &like);
-	process->usage.of[GPREEMPT_SUM_PROCESS] = sum;
+	usage_process(process)->of[GPREEMPT_SUM_PROCESS] = sum;
 	/* The user's stays as long as its entry does, and that as long as the process. */
 	if (sum)
 		process->policy.user = &(sum->user->of ?: sum->user)->tenant;
@@ -456,7 +464,7 @@ static void usage_of_process(const struct gpreempt_process *process, usage_fn fn
  */
 void gpreempt_usage_job(struct gpreempt_process *process, const struct gpreempt_membership *as)
 {
-	struct gpreempt_usage_entry **of = process->usage.of, **job = &of[GPREEMPT_SUM_JOB], like;
+	struct gpreempt_usage_entry **of = usage_process(process)->of, **job = &of[GPREEMPT_SUM_JOB], like;
 	struct gpreempt_node *gn = process->gn;
 
 	lockdep_assert_held(&gpreempt_lock);
@@ -493,7 +501,7 @@ void gpreempt_usage_leave(struct gpreempt_process *process)
 
 	lockdep_assert_held(&gpreempt_lock);
 	for (i = 0; i < GPREEMPT_SUMS; i++)
-		usage_put(process->gn, process->usage.of[i]);
+		usage_put(process->gn, usage_process(process)->of[i]);
 	usage_forget(process->gn);
 }
 
@@ -504,7 +512,7 @@ void gpreempt_usage_leave(struct gpreempt_process *process)
 static bool usage_may_see(const struct gpreempt_usage_list *list,
 			  const struct gpreempt_usage_entry *e)
 {
-	const struct gpreempt_viewer *viewer = &list->match->viewer;
+	const struct gpreempt_viewer *viewer = list->viewer;
 	struct task_struct *leader;
 	bool may;
 
@@ -551,7 +559,7 @@ static void usage_tell(struct gpreempt_usage_list *list, const struct gpreempt_n
 		info->cgroup = e->id;
 	if (!e->pid)
 		return;
-	info->pid = pid_nr_ns(e->pid, list->match->viewer.ns);
+	info->pid = pid_nr_ns(e->pid, list->viewer->ns);
 	info->job = e->job;
 }
 
@@ -574,11 +582,11 @@ static void usage_sum_up(struct gpreempt_node *gn, struct gpreempt_queue_usage *
 	struct gpreempt_usage_entry *e;
 	struct gpreempt_queue *gq;
 
-	*node = gn->usage.ended;
-	list_for_each_entry(e, &gn->usage.entries, link)
+	*node = usage_node(gn)->ended;
+	list_for_each_entry(e, &usage_node(gn)->entries, link)
 		e->now = e->ended;
 	list_for_each_entry(gq, &gn->queues.list, link) {
-		struct gpreempt_usage_entry **of = gq->process->usage.of;
+		struct gpreempt_usage_entry **of = usage_process(gq->process)->of;
 		struct gpreempt_queue_usage usage;
 		u32 i;
 
@@ -589,28 +597,11 @@ static void usage_sum_up(struct gpreempt_node *gn, struct gpreempt_queue_usage *
 			if (of[i])
 				usage_add(&of[i]->now, &usage);
 	}
-	list_for_each_entry(e, &gn->usage.entries, link) {
+	list_for_each_entry(e, &usage_node(gn)->entries, link) {
 		usage_keep(e, &e->now);
 		if (e->kind == GPREEMPT_USAGE_CGROUP)
 			usage_add(node, &e->now);
 	}
-}
-
-/**
- * gpreempt_usage_of_node() - what has been used of a node?
- * @gn: the node
- * @usage: receives what all processes together have used, those that have ended included
- *
- * Context: gpreempt_lock not held; may sleep.
- *
- * Return: time for which some queue ran, in nanoseconds
- */
-u64 gpreempt_usage_of_node(struct gpreempt_node *gn, struct gpreempt_queue_usage *usage)
-{
-	usage_read_lock();
-	usage_sum_up(gn, usage);
-	usage_read_unlock();
-	return gpreempt_policy_read(gn->policy.account.any.busy_ns);
 }
 
 /**
@@ -629,18 +620,18 @@ int gpreempt_usage_list_node(struct gpreempt_node *gn, void *arg)
 	struct gpreempt_usage_entry *e;
 	struct gpreempt_usage_info *info;
 
-	if (list->match->gpu_id && list->match->gpu_id != gn->node->id)
+	if (list->gpu_id && list->gpu_id != gn->node->id)
 		return 0;
 	usage_read_lock();
 	usage_sum_up(gn, &node);
-	if (list->match->viewer.sees_all && list->kinds & 1U << GPREEMPT_USAGE_NODE) {
+	if (list->viewer->sees_all && list->kinds & 1U << GPREEMPT_USAGE_NODE) {
 		info = usage_next(list, gn, GPREEMPT_USAGE_NODE, &node);
 		if (info) {
 			info->nr_processes = gn->queues.nr_processes;
 			info->used_ns = gpreempt_policy_read(gn->policy.account.any.busy_ns);
 		}
 	}
-	list_for_each_entry(e, &gn->usage.entries, link)
+	list_for_each_entry(e, &usage_node(gn)->entries, link)
 		usage_tell(list, gn, e);
 	usage_read_unlock();
 	return 0;
@@ -654,7 +645,7 @@ static void usage_of_entry(const struct gpreempt_node *gn, struct gpreempt_usage
 
 	*usage = e->ended;
 	list_for_each_entry(gq, &gn->queues.list, link) {
-		if (gq->process->usage.of[GPREEMPT_SUM_PROCESS] != e)
+		if (usage_process(gq->process)->of[GPREEMPT_SUM_PROCESS] != e)
 			continue;
 		gpreempt_usage_of(gq, &now);
 		usage_add(usage, &now);
@@ -679,7 +670,7 @@ bool gpreempt_usage_of_program(struct gpreempt_node *gn, const struct pid *pid,
 	bool found = false;
 
 	usage_read_lock();
-	list_for_each_entry(e, &gn->usage.entries, link) {
+	list_for_each_entry(e, &usage_node(gn)->entries, link) {
 		found = e->pid && e->pid == pid;
 		if (found)
 			break;
@@ -692,7 +683,7 @@ bool gpreempt_usage_of_program(struct gpreempt_node *gn, const struct pid *pid,
 
 static void usage_init_node(struct gpreempt_node *gn)
 {
-	INIT_LIST_HEAD(&gn->usage.entries);
+	INIT_LIST_HEAD(&usage_node(gn)->entries);
 	gn->policy.account.random = get_random_u32;
 }
 
@@ -700,8 +691,13 @@ static void usage_free_node(struct gpreempt_node *gn)
 {
 	struct gpreempt_usage_entry *e, *next;
 
-	list_for_each_entry_safe(e, next, &gn->usage.entries, link)
+	list_for_each_entry_safe(e, next, &usage_node(gn)->entries, link)
 		usage_free(gn, e);
+}
+
+static void usage_init_queue(struct gpreempt_queue *gq)
+{
+	gpreempt_account_begin(&gq->policy, ktime_get_ns());
 }
 
 /* A pass may have added to its account since it was taken off the list. */
@@ -713,10 +709,69 @@ static void usage_close(struct gpreempt_queue *gq, bool last)
 		gpreempt_usage_leave(gq->process);
 }
 
+/**
+ * struct usage_attribute - a file that shows what has been used of the node
+ * @attr: the file
+ * @offset: of the sum, in struct gpreempt_queue_usage; beyond it: time for which some queue ran
+ */
+struct usage_attribute {
+	struct kobj_attribute attr;
+	size_t offset;
+};
+
+static ssize_t usage_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	size_t offset = container_of(attr, struct usage_attribute, attr)->offset;
+	struct gpreempt_node *gn = gpreempt_node_of(kobj);
+	struct gpreempt_queue_usage usage;
+
+	if (!capable(CAP_SYS_ADMIN))
+		return -EPERM;
+	usage_read_lock();
+	usage_sum_up(gn, &usage);
+	usage_read_unlock();
+	return sysfs_emit(buf, "%llu\n", offset < sizeof(usage) ?
+			  *(const u64 *)((const void *)&usage + offset) :
+			  gpreempt_policy_read(gn->policy.account.any.busy_ns));
+}
+
+#define USAGE_AT(_name, _offset)						\
+	static struct usage_attribute usage_##_name = {				\
+		.attr = __ATTR(_name, 0400, usage_show, NULL),			\
+		.offset = _offset,						\
+	}
+#define USAGE(_name) USAGE_AT(_name, offsetof(struct gpreempt_queue_usage, _name))
+USAGE(busy_ns);
+USAGE(waiting_ns);
+USAGE(preempted_ns);
+USAGE(wave_us);
+USAGE_AT(used_ns, sizeof(struct gpreempt_queue_usage));
+
+static struct attribute *usage_attrs[] = {
+	&usage_busy_ns.attr.attr,
+	&usage_waiting_ns.attr.attr,
+	&usage_preempted_ns.attr.attr,
+	&usage_wave_us.attr.attr,
+	&usage_used_ns.attr.attr,
+	NULL
+};
+
+static const struct attribute_group usage_files = {
+	.name = "usage",
+	.attrs = usage_attrs,
+};
+
 const struct gpreempt_room gpreempt_room_usage = {
 	.init_node = usage_init_node,
 	.free_node = usage_free_node,
+	.init_queue = usage_init_queue,
 	.process_added = gpreempt_usage_join,
 	.queue_gone = usage_take,
 	.queue_closed = usage_close,
+	.files = &usage_files,
+	.parts = {
+		[GPREEMPT_OF_NODE] = &usage_node_part,
+		[GPREEMPT_OF_PROCESS] = &usage_process_part,
+		[GPREEMPT_OF_QUEUE] = &usage_taken_part,
+	},
 };

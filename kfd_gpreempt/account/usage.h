@@ -11,8 +11,8 @@ struct gpreempt_membership;
 struct gpreempt_node;
 struct gpreempt_process;
 struct gpreempt_queue;
-struct gpreempt_target_match;
 struct gpreempt_usage_entry;
+struct gpreempt_viewer;
 struct pid;
 
 /*
@@ -59,14 +59,16 @@ struct gpreempt_process_usage {
 
 /**
  * struct gpreempt_usage_list - what is told to a caller
- * @match: what it may see
+ * @viewer: the caller: what it may see
+ * @gpu_id: of one node; 0: of all
  * @kinds: bits of &enum gpreempt_usage_kind
  * @entries: array
  * @max: its length
  * @nr: entries there are
  */
 struct gpreempt_usage_list {
-	const struct gpreempt_target_match *match;
+	const struct gpreempt_viewer *viewer;
+	u32 gpu_id;
 	u32 kinds;
 	struct gpreempt_usage_info *entries;
 	u32 max;
@@ -79,7 +81,6 @@ void gpreempt_usage_leave(struct gpreempt_process *process);
 void gpreempt_usage_job(struct gpreempt_process *process, const struct gpreempt_membership *as);
 bool gpreempt_usage_of_program(struct gpreempt_node *gn, const struct pid *pid,
 			       struct gpreempt_queue_usage *usage);
-u64 gpreempt_usage_of_node(struct gpreempt_node *gn, struct gpreempt_queue_usage *usage);
 int gpreempt_usage_list_node(struct gpreempt_node *gn, void *arg);
 
 extern const struct gpreempt_room gpreempt_room_usage;

@@ -21,12 +21,16 @@
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
+#include "account/usage.h"
 #include "core/node.h"
 #include "core/rooms.h"
 #include "chardev.h"
 #include "event.h"
+#include "hold.h"
 #include "core/obstacle.h"
 #include "target.h"
+#include "rules/group.h"
+#include "rules/job.h"
 
 /* Longest deadline that makes sense: an hour. */
 #define MAX_DEADLINE_US		3600000000ULL
@@ -321,7 +325,7 @@ static int chardev_list_queue(struct gpreempt_queue *gq, void *arg)
 		return 0;
 	info = &list->queues[list->nr - 1];
 	if (list->jobs)
-		list->jobs[list->nr - 1] = READ_ONCE(gq->process->job.id);
+		list->jobs[list->nr - 1] = gpreempt_job_id(gq->process);
 	if (list->usage)
 		gpreempt_usage_of(gq, &list->usage[list->nr - 1]);
 	chardev_describe(gq, list->match, info);
@@ -420,15 +424,16 @@ static int chardev_do_usage(struct client *client, void *argument)
 	struct gpreempt_usage *cmd = argument;
 	const struct gpreempt_target everything = { .scope = GPREEMPT_SCOPE_ALL };
 	struct gpreempt_target_match match;
-	struct gpreempt_usage_list list = { .match = &match, .kinds = cmd->kinds ?: ~0U };
+	struct gpreempt_usage_list list = {
+		.viewer = &match.viewer, .gpu_id = cmd->gpu_id, .kinds = cmd->kinds ?: ~0U,
+	};
 	int r = 0;
 
 	if (cmd->flags || cmd->time_ns || cmd->kinds >> (GPREEMPT_USAGE_PROCESS + 1) ||
 	    !chardev_is_zero(cmd->reserved, sizeof(cmd->reserved)))
 		return -EINVAL;
 	gpreempt_target_resolve(&everything, &match);
-	match.gpu_id = cmd->gpu_id;
-	if (match.gpu_id && !gpreempt_node_find(chardev_is_node, &match.gpu_id))
+	if (list.gpu_id && !gpreempt_node_find(chardev_is_node, &list.gpu_id))
 		return -ENODEV;
 	/* A length is no reason to allocate: no more than there are. */
 	gpreempt_node_find(gpreempt_usage_list_node, &list);
@@ -1143,7 +1148,6 @@ static void chardev_exit(void)
 	if (registered)
 		misc_deregister(&gpreempt_device);
 	registered = false;
-	gpreempt_events_exit();
 }
 
 const struct gpreempt_room gpreempt_room_chardev = {

@@ -24,6 +24,7 @@
 #include "debugfs.h"
 #include "dump.h"
 #include "queue_sysfs.h"
+#include "rules/job.h"
 
 #ifdef CONFIG_DEBUG_FS
 
@@ -42,7 +43,7 @@ static void debugfs_show_queue(struct seq_file *m, const struct gpreempt_queue *
 		   gpreempt_policy_read(gq->policy.seen.waves),
 		   READ_ONCE(gq->account.preempt_count), gpreempt_stats_preempted_ns(gq),
 		   gpreempt_policy_read(gq->policy.effective_priority), gq->process->context,
-		   READ_ONCE(gq->process->job.id));
+		   gpreempt_job_id(gq->process));
 }
 
 static void debugfs_show_node(struct gpreempt_node *gn, void *arg)
@@ -114,4 +115,5 @@ static void debugfs_exit(void)
 const struct gpreempt_room gpreempt_room_debugfs = {
 	.init = debugfs_init,
 	.exit = debugfs_exit,
+	.failed = gpreempt_dump_log,
 };

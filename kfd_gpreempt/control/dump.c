@@ -12,11 +12,16 @@
 
 #include <drm/drm_print.h>
 
+#include "account/stamps.h"
 #include "core/node.h"
 #include "compat/compat.h"
 #include "dump.h"
 #include "core/obstacle.h"
 #include "queue_sysfs.h"
+#include "rules/job.h"
+#ifdef CONFIG_KFD_GPREEMPT_WAKE
+#include "wake/doorbell.h"
+#endif
 #include "amdgpu.h"
 #include "kfd_device_queue_manager.h"
 #include "kfd_kernel_queue.h"
@@ -165,6 +170,15 @@ static void dump_copy_stats(struct gpreempt_stats *to, const struct gpreempt_sta
 		atomic64_set(&target[i], atomic64_read(&source[i]));
 }
 
+static const char *dump_doorbells(const struct gpreempt_process *process)
+{
+#ifdef CONFIG_KFD_GPREEMPT_WAKE
+	return gpreempt_doorbell_state(process);
+#else
+	return "plain";
+#endif
+}
+
 static void dump_copy_queue(struct queue_copy *c, const struct gpreempt_queue *gq)
 {
 	const struct queue_properties *properties = &gq->q->properties;
@@ -176,9 +190,9 @@ static void dump_copy_queue(struct queue_copy *c, const struct gpreempt_queue *g
 	c->pid = gpreempt_queue_pid(gq);
 	c->qid = properties->queue_id;
 	c->context = gq->process->context;
-	c->job = READ_ONCE(gq->process->job.id);
+	c->job = gpreempt_job_id(gq->process);
 	c->doorbell = properties->doorbell_off;
-	c->doorbells = gpreempt_doorbell_state(gq->process);
+	c->doorbells = dump_doorbells(gq->process);
 	c->nice = gq->process->priority.nice;
 	gpreempt_node_read(gq, &c->rptr, &c->wptr, &c->pending);
 	c->state = gpreempt_queue_sysfs_state(gq, c->pending);
@@ -219,7 +233,7 @@ static void dump_copy_node(struct node_copy *c, struct gpreempt_node *gn)
 	c->now_ns = ktime_get_ns();
 	c->state = gpreempt_node_state_name(gn);
 	dump_copy_stats(&c->stats, &gn->stats);
-	c->stamps = gn->stamps;
+	c->stamps = *gpreempt_stamps_of(gn);
 	c->tun = gn->tun;
 	c->waves_known = gn->waves.known;
 	c->waves_saved = gn->waves.saved;

@@ -22,6 +22,7 @@
 #include <linux/workqueue.h>
 
 #include "core/node.h"
+#include "core/rooms.h"
 #include "event.h"
 
 /* Unread events of a listener. A pass over a full node tells one for each of its queues. */
@@ -305,20 +306,9 @@ ssize_t gpreempt_listener_read(struct gpreempt_listener *listener, char __user *
 	return done ? done : -EAGAIN;
 }
 
-/**
- * gpreempt_event() - tell the listeners
- * @gn: the node
- * @gq: the queue; NULL: the node itself
- * @type: what happened
- * @value: more about it, see &enum gpreempt_event_type
- *
- * Costs the same for any number of listeners.
- *
- * Context: process context; may be called under any lock of the scheduler and of the driver's
- * queues.
- */
-void gpreempt_event(struct gpreempt_node *gn, const struct gpreempt_queue *gq,
-		    enum gpreempt_event_type type, s64 value)
+/* Costs the same for any number of listeners. */
+static void event_note(struct gpreempt_node *gn, const struct gpreempt_queue *gq,
+		       enum gpreempt_event_type type, s64 value)
 {
 	struct task_struct *leader = gq ? gq->process->p->lead_thread : NULL;
 	struct note note = {
@@ -362,15 +352,16 @@ void gpreempt_event(struct gpreempt_node *gn, const struct gpreempt_queue *gq,
 	schedule_work(&hand_on);
 }
 
-/**
- * gpreempt_events_exit() - forget what was not handed on
- *
- * Context: module exit; there are no listeners any more.
- */
-void gpreempt_events_exit(void)
+/* Forget what was not handed on; there are no listeners any more */
+static void event_exit(void)
 {
 	cancel_work_sync(&hand_on);
 	event_hand_on_work(NULL);
 	kvfree(notes);
 	notes = NULL;
 }
+
+const struct gpreempt_room gpreempt_room_event = {
+	.exit = event_exit,
+	.event = event_note,
+};

@@ -9,9 +9,6 @@
 #include "uapi/linux/kfd_gpreempt.h"
 #include "core/viewer.h"
 
-struct gpreempt_node;
-struct gpreempt_queue;
-struct gpreempt_process;
 struct gpreempt_listener;
 
 struct gpreempt_listener *gpreempt_listener_create(const struct gpreempt_viewer *viewer,
@@ -21,8 +18,7 @@ wait_queue_head_t *gpreempt_listener_wait(struct gpreempt_listener *listener);
 bool gpreempt_listener_ready(struct gpreempt_listener *listener);
 ssize_t gpreempt_listener_read(struct gpreempt_listener *listener, char __user *buffer, size_t size,
 			       bool nonblocking);
-void gpreempt_event(struct gpreempt_node *gn, const struct gpreempt_queue *gq,
-		    enum gpreempt_event_type type, s64 value);
-void gpreempt_events_exit(void);
+
+extern const struct gpreempt_room gpreempt_room_event;
 
 #endif /* GPREEMPT_EVENT_H */

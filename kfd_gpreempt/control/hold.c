@@ -17,6 +17,7 @@
 #include "core/rooms.h"
 #include "compat/compat.h"
 #include "core/obstacle.h"
+#include "hold.h"
 #include "target.h"
 
 /*
@@ -47,7 +48,7 @@ static DEFINE_SPINLOCK(hold_waits_lock);
 /**
  * struct hold - a holder's hold of a queue
  * @of_holder: in &gpreempt_holder.holds
- * @of_queue: in &gpreempt_queue.holds
+ * @of_queue: in &gpreempt_queue_holds.list
  * @holder: the holder
  * @gq: the queue
  * @unbounded: it lasts, whatever gpreempt_max_hold_ms says
@@ -61,6 +62,9 @@ struct hold {
 	bool unbounded;
 	bool privileged;
 };
+
+GPREEMPT_PART(hold_node, struct gpreempt_node, struct gpreempt_node_hold)
+GPREEMPT_PART(hold_queue, struct gpreempt_queue, struct gpreempt_queue_holds)
 
 /*
  * Processes that hold their own queues through /dev/kfd: a queue has one process, so one holder
@@ -82,11 +86,11 @@ void gpreempt_holder_init(struct gpreempt_holder *holder)
 /* What the monitor takes in with its next look. A call that changes nothing causes none. */
 static void hold_count_locked(struct gpreempt_queue *gq)
 {
-	bool held = !list_empty(&gq->hold.list), unbounded = false;
+	bool held = !list_empty(&hold_queue(gq)->list), unbounded = false;
 	struct hold *hold;
 
 	lockdep_assert_held(&gpreempt_lock);
-	list_for_each_entry(hold, &gq->hold.list, of_queue)
+	list_for_each_entry(hold, &hold_queue(gq)->list, of_queue)
 		unbounded |= hold->unbounded;
 	if (held == gq->hold.any && unbounded == gq->hold.unbounded)
 		return;
@@ -94,9 +98,9 @@ static void hold_count_locked(struct gpreempt_queue *gq)
 	if (held != gq->hold.any) {
 		/* A resume may be on its way: what counts is a look that begins after this. */
 		smp_store_mb(gq->hold.any, held);
-		gq->hold.from = READ_ONCE(gq->gn->monitor.begun) + 1;
+		hold_queue(gq)->from = READ_ONCE(gq->gn->monitor.begun) + 1;
 	}
-	gq->gn->hold.changed = true;
+	hold_node(gq->gn)->changed = true;
 }
 
 /*
@@ -110,9 +114,9 @@ static void hold_look_locked(void)
 
 	lockdep_assert_held(&gpreempt_lock);
 	list_for_each_entry(gn, &gpreempt_nodes, link) {
-		if (!gn->hold.changed)
+		if (!hold_node(gn)->changed)
 			continue;
-		gn->hold.changed = false;
+		hold_node(gn)->changed = false;
 		gpreempt_node_kick(gn);
 	}
 }
@@ -126,21 +130,15 @@ static void hold_end_locked(struct hold *hold)
 	kfree(hold);
 }
 
-/**
- * gpreempt_hold_forget_locked() - end all holds of a queue that goes, or whose node only observes
- * @gq: the queue
- *
- * Context: gpreempt_lock held. The caller has the monitor look, when it has done the same to all
- * queues that it is about.
- */
-void gpreempt_hold_forget_locked(struct gpreempt_queue *gq)
+/* A queue goes, or its node only observes. The monitor looks when all of them are done */
+static void hold_forget_locked(struct gpreempt_queue *gq)
 {
 	struct hold *hold, *next;
 
 	lockdep_assert_held(&gpreempt_lock);
-	list_for_each_entry_safe(hold, next, &gq->hold.list, of_queue)
+	list_for_each_entry_safe(hold, next, &hold_queue(gq)->list, of_queue)
 		hold_end_locked(hold);
-	gq->gn->hold.changed = false;
+	hold_node(gq->gn)->changed = false;
 }
 
 static struct hold *hold_find_locked(const struct gpreempt_holder *holder,
@@ -148,7 +146,7 @@ static struct hold *hold_find_locked(const struct gpreempt_holder *holder,
 {
 	struct hold *hold;
 
-	list_for_each_entry(hold, &gq->hold.list, of_queue)
+	list_for_each_entry(hold, &hold_queue(gq)->list, of_queue)
 		if (hold->holder == holder)
 			return hold;
 	return NULL;
@@ -230,7 +228,7 @@ static int hold_check_one(struct gpreempt_queue *gq, struct hold_request *reques
 	if (r || hold_find_locked(request->holder, gq))
 		return r;
 	request->missing++;
-	if (!request->match->viewer.sees_all && gpreempt_compat_count(&gq->hold.list) >= MAX_HOLDS)
+	if (!request->match->viewer.sees_all && gpreempt_compat_count(&hold_queue(gq)->list) >= MAX_HOLDS)
 		return -EUSERS;
 	return 0;
 }
@@ -244,7 +242,7 @@ static int hold_one(struct gpreempt_queue *gq, struct hold_request *request)
 		hold->holder = request->holder;
 		hold->gq = gq;
 		list_move_tail(&hold->of_holder, &request->holder->holds);
-		list_add_tail(&hold->of_queue, &gq->hold.list);
+		list_add_tail(&hold->of_queue, &hold_queue(gq)->list);
 	}
 	hold->unbounded |= request->unbounded;
 	hold->privileged |= request->match->viewer.sees_all;
@@ -310,7 +308,7 @@ static bool hold_is_seen(const struct gpreempt_queue *gq)
 {
 	u32 ended = READ_ONCE(gq->gn->monitor.ended), begun = READ_ONCE(gq->gn->monitor.begun);
 
-	return gq->hold.from - ended - 1 > begun - ended;
+	return hold_queue(gq)->from - ended - 1 > begun - ended;
 }
 
 /*
@@ -484,7 +482,7 @@ static int hold_unhold_one(struct gpreempt_queue *gq, struct hold_request *reque
 	bool ended = false;
 
 	request->found++;
-	list_for_each_entry_safe(hold, next, &gq->hold.list, of_queue) {
+	list_for_each_entry_safe(hold, next, &hold_queue(gq)->list, of_queue) {
 		if (request->holder && hold->holder != request->holder)
 			continue;
 		if (!request->holder && hold->privileged && !request->match->viewer.sees_all) {
@@ -563,10 +561,26 @@ void gpreempt_holder_release(struct gpreempt_holder *holder)
 /* A queue that is being registered is not held */
 static void hold_init_queue(struct gpreempt_queue *gq)
 {
-	INIT_LIST_HEAD(&gq->hold.list);
+	INIT_LIST_HEAD(&hold_queue(gq)->list);
+}
+
+/* As when it is switched off: who holds a queue that runs is told that none is held. */
+static void hold_tuned(struct gpreempt_node *gn, enum gpreempt_tunable which, u32 value)
+{
+	struct gpreempt_queue *gq;
+
+	if (which != GPREEMPT_TUNABLE_OBSERVE || !value)
+		return;
+	list_for_each_entry(gq, &gn->queues.list, link)
+		hold_forget_locked(gq);
 }
 
 const struct gpreempt_room gpreempt_room_hold = {
 	.init_queue = hold_init_queue,
-	.queue_gone = gpreempt_hold_forget_locked,
+	.queue_gone = hold_forget_locked,
+	.tuned = hold_tuned,
+	.parts = {
+		[GPREEMPT_OF_NODE] = &hold_node_part,
+		[GPREEMPT_OF_QUEUE] = &hold_queue_part,
+	},
 };

@@ -8,7 +8,6 @@
 
 struct gpreempt_node;
 struct gpreempt_queue;
-struct gpreempt_process;
 struct gpreempt_target_match;
 
 /**
@@ -26,13 +25,9 @@ struct gpreempt_node_hold {
 };
 
 /* What hold.c keeps of a queue, and writes alone. */
-struct gpreempt_queue_hold {
+struct gpreempt_queue_holds {
 	/** @list: holds of it, under gpreempt_lock */
 	struct list_head list;
-	/** @any: there are any; written under gpreempt_lock */
-	bool any;
-	/** @unbounded: and one of them without end; written under gpreempt_lock */
-	bool unbounded;
 	/**
 	 * @from: the look with this number, or a later one, has taken in that there are; under
 	 * gpreempt_lock
@@ -42,7 +37,6 @@ struct gpreempt_queue_hold {
 
 extern struct gpreempt_holder gpreempt_own_holder;
 void gpreempt_holder_init(struct gpreempt_holder *holder);
-void gpreempt_hold_forget_locked(struct gpreempt_queue *gq);
 int gpreempt_hold(struct gpreempt_holder *holder, const struct gpreempt_target_match *match,
 		  bool unbounded, u32 timeout_ms, u32 *nr_queues);
 int gpreempt_unhold(struct gpreempt_holder *holder, const struct gpreempt_target_match *match,

@@ -2,16 +2,13 @@
 /*
  * backend.c - what the ways of preempting share
  *
- * Included at the end of kfd_device_queue_manager.c, for its static functions; uses what that file
- * includes, and includes the backends.
+ * Part of backends.c, before them.
  */
-#ifdef CONFIG_KFD_GPREEMPT
-
 #include "node.h"
 #include "compat/compat.h"
 #include "demand.h"
-#include "nohws/hqd.h"
 #include "obstacle.h"
+#include "rooms.h"
 #include "amdgpu_reset.h"
 #include "v9_structs.h"
 #include "kfd_pm4_headers_ai.h"
@@ -110,7 +107,6 @@ static bool backend_saved_waves(struct device_queue_manager *dqm, struct queue *
  * @nr_named: queues that packets name so far (hws)
  * @packet: the next one, in the HIQ (hws)
  * @victim: the first such queue, to name in messages
- * @nr_stamped: queues whose stamps have been read
  * @parking: the driver is about to suspend or reset the device (mqd)
  * @again: see &gpreempt_outcome (mqd)
  * @stop: see &gpreempt_outcome (mqd)
@@ -131,7 +127,6 @@ struct backend_pass {
 	u32 nr_named;
 	u32 *packet;
 	struct gpreempt_queue *victim;
-	u32 nr_stamped;
 	bool parking;
 	bool again;
 	bool stop;
@@ -176,19 +171,6 @@ static void backend_snapshot(struct backend_pass *pass, struct gpreempt_queue *g
 		gpreempt_mqd_snapshot_take(gq);
 }
 
-/* An MQD of eight XCCs is a hundred uncached reads, and there is a next pass. */
-#define BACKEND_STAMPED	4
-
-/*
- * What firmware has noted of one that comes back: how it left, and how it came the last time.
- * Reading takes microseconds, and a caller of PREEMPT waits for the pass that takes queues off.
- */
-static void backend_read_stamps(struct backend_pass *pass, struct gpreempt_queue *gq)
-{
-	if (pass->nr_stamped < BACKEND_STAMPED)
-		pass->nr_stamped += gpreempt_stamps_read(gq);
-}
-
 /*
  * Is it still what was saved? This is for diagnosis alone. Nothing is put back: firmware may know
  * better than a copy, and a copy of the control stack, which the device does not keep coherent, may
@@ -213,6 +195,7 @@ static void backend_resumed(struct backend_pass *pass, struct gpreempt_queue *gq
 {
 	bool saved_waves = gq->policy.saved_waves;
 
+	gpreempt_rooms_tell(resumed, gq);
 	gpreempt_stats_resumed(gq, pass->now_ns);
 	gpreempt_policy_resumed(&gq->policy, pass->now_ns);
 	gpreempt_account_interrupted(&gq->policy, pass->now_ns,
@@ -236,9 +219,3 @@ static void backend_for_each(struct backend_pass *pass, backend_fn fn)
 		}
 	}
 }
-
-#include "rules/backend_named.c"
-#include "backend_hws.c"
-#include "nohws/backend_mqd.c"
-
-#endif /* CONFIG_KFD_GPREEMPT */

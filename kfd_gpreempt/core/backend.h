@@ -14,7 +14,9 @@
 
 #include "policy.h"
 
+struct backend_pass;
 struct gpreempt_node;
+struct gpreempt_queue;
 
 /**
  * struct gpreempt_outcome - what became of a decision
@@ -35,6 +37,7 @@ struct gpreempt_outcome {
 /**
  * struct gpreempt_backend - a way of preempting
  * @name: as shown in sysfs
+ * @without_hws: of nodes without the hardware scheduler; otherwise of those with it
  * @reprioritizes: it has to be called for MQDs to get another hardware priority; otherwise
  *	the next runlist does that
  * @tells: a pass without any action tells what has waves: it saves them, gpreempt_demand_saw()
@@ -57,6 +60,7 @@ struct gpreempt_outcome {
  */
 struct gpreempt_backend {
 	const char *name;
+	bool without_hws;
 	bool reprioritizes;
 	bool tells;
 	void (*apply)(struct gpreempt_node *gn, struct gpreempt_outcome *outcome);
@@ -125,10 +129,13 @@ struct gpreempt_queue_hw {
 
 void gpreempt_backend_init_queue(struct gpreempt_queue *gq);
 
-/*
- * backend_hws.c and backend_mqd.c, compiled as part of kfd_device_queue_manager.c through backend.c
- */
 extern const struct gpreempt_backend gpreempt_backend_hws;
-extern const struct gpreempt_backend gpreempt_backend_mqd;
+/* Those that are built. Ends with NULL, as does the next one */
+extern const struct gpreempt_backend *const gpreempt_backends[];
+/*
+ * What may carry a decision out without a runlist, where the hardware scheduler would take one.
+ * Context: dqm_lock held. Return: true if all is done; false if a runlist has to do it
+ */
+extern bool (*const gpreempt_backend_shortcuts[])(struct backend_pass *pass);
 
 #endif /* GPREEMPT_BACKEND_H */

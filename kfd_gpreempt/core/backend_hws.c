@@ -2,9 +2,9 @@
 /*
  * backend_hws.c - preempting through the hardware scheduler's runlist
  *
- * Part of backend.c. A queue is preempted by leaving it out of the runlist: unmapping saves its
+ * Part of backends.c. A queue is preempted by leaving it out of the runlist: unmapping saves its
  * waves (CWSR), mapping it again continues them. Each pass unmaps every queue of every process
- * once, so a whole decision is carried out by one pass. backend_named.c has the other way.
+ * once, so a whole decision is carried out by one pass, unless there is a shortcut.
  */
 /*
  * The CP gives waves this many times 1000 clocks to end by themselves before it saves them; 0 means
@@ -272,8 +272,6 @@ static void hws_confirm(struct backend_pass *pass, struct qcm_process_device *qp
 					    pass->saved_ns);
 		gpreempt_stats_preempted(gq, pass->saved_ns);
 	} else if (gq->hw.done == GPREEMPT_RESUME) {
-		if (gq->policy.saved_waves || !gq->stamps.seen[GPREEMPT_STAMP_CONNECT])
-			backend_read_stamps(pass, gq);
 		backend_resumed(pass, gq);
 	} else {
 		hws_confirm_other(pass, q, gq);
@@ -386,6 +384,17 @@ static int hws_runlist(struct backend_pass *pass)
 	return r;
 }
 
+/* Has something else than a runlist carried out what the flags say? */
+static bool hws_take_shortcut(struct backend_pass *pass)
+{
+	bool (*const *shortcut)(struct backend_pass *pass);
+
+	for (shortcut = gpreempt_backend_shortcuts; *shortcut; shortcut++)
+		if ((*shortcut)(pass))
+			return true;
+	return false;
+}
+
 static void hws_apply(struct gpreempt_node *gn, struct gpreempt_outcome *outcome)
 {
 	struct device_queue_manager *dqm = gn->node->dqm;
@@ -408,7 +417,7 @@ static void hws_apply(struct gpreempt_node *gn, struct gpreempt_outcome *outcome
 		/* One that only observes gives back what it had taken off, and leaves no trace. */
 		if (!gn->tun.params.observe)
 			hws_shorten_grace(gn);
-		r = named_apply(&pass) ? 0 : hws_runlist(&pass);
+		r = hws_take_shortcut(&pass) ? 0 : hws_runlist(&pass);
 		gn->hw.grace_epoch = gn->waves.epoch;
 		pass.now_ns = ktime_get_ns();
 		/* The driver builds no runlist for a device without queues. */

@@ -224,6 +224,16 @@ static bool life_is_instinct(u32 gc)
 	}
 }
 
+/* NULL: it is not built. */
+static const struct gpreempt_backend *life_find_backend(bool without_hws)
+{
+	const struct gpreempt_backend *const *backend = gpreempt_backends;
+
+	while (*backend && (*backend)->without_hws != without_hws)
+		backend++;
+	return *backend;
+}
+
 /**
  * gpreempt_life_init_node() - choose how to preempt on a node, if that is possible
  * @gn: the node, new
@@ -233,6 +243,7 @@ static bool life_is_instinct(u32 gc)
 void gpreempt_life_init_node(struct gpreempt_node *gn)
 {
 	struct kfd_node *node = gn->node;
+	bool without_hws = node->dqm->sched_policy == KFD_SCHED_POLICY_NO_HWS;
 	u32 gc = KFD_GC_VERSION(node);
 
 	gn->life.reason = "-";
@@ -246,12 +257,12 @@ void gpreempt_life_init_node(struct gpreempt_node *gn)
 		gn->life.reason = "this APU is no Instinct: its graphics core is switched off when idle (GFXOFF), and must not be asked for waves then";
 	else if (!life_is_instinct(gc))
 		gn->life.reason = "this GPU is no Instinct, and nothing is known of how it saves waves";
-	else if (node->dqm->sched_policy != KFD_SCHED_POLICY_NO_HWS)
-		gn->backend = &gpreempt_backend_hws;
-	else if (amdgpu_sriov_vf(node->adev))
+	else if (without_hws && amdgpu_sriov_vf(node->adev))
 		gn->life.reason = "the hardware scheduler is off (sched_policy=2), and queue slots are not a virtual function's to write";
+	else if (!life_find_backend(without_hws))
+		gn->life.reason = "the hardware scheduler is off (sched_policy=2), and this build needs it";
 	else
-		gn->backend = &gpreempt_backend_mqd;
+		gn->backend = life_find_backend(without_hws);
 }
 
 /*

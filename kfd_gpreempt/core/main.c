@@ -13,6 +13,7 @@
 
 /* The files of a node may be made: the folder that they are in exists. Under gpreempt_lifecycle. */
 static bool ready;
+size_t gpreempt_sizes[GPREEMPT_NR_OBJECTS];
 
 static void main_free_node(struct gpreempt_node *gn)
 {
@@ -32,7 +33,7 @@ static void main_free_node(struct gpreempt_node *gn)
  */
 void kfd_gpreempt_node_init(struct kfd_node *node)
 {
-	struct gpreempt_node *gn = kzalloc(sizeof(*gn), GFP_KERNEL);
+	struct gpreempt_node *gn = kzalloc(gpreempt_sizes[GPREEMPT_OF_NODE], GFP_KERNEL);
 
 	if (!gn)
 		return;
@@ -88,6 +89,30 @@ void kfd_gpreempt_node_fini(struct kfd_node *node)
 	main_free_node(gn);
 }
 
+/* Parts of an object are behind it, in the order of the rooms. */
+static void main_place_parts(void)
+{
+	static const size_t sizes[GPREEMPT_NR_OBJECTS] = {
+		[GPREEMPT_OF_NODE] = sizeof(struct gpreempt_node),
+		[GPREEMPT_OF_PROCESS] = sizeof(struct gpreempt_process),
+		[GPREEMPT_OF_QUEUE] = sizeof(struct gpreempt_queue),
+	};
+	const struct gpreempt_room *const *room;
+	enum gpreempt_object of;
+
+	for (of = 0; of < GPREEMPT_NR_OBJECTS; of++) {
+		gpreempt_sizes[of] = sizes[of];
+		for (room = gpreempt_rooms; *room; room++) {
+			struct gpreempt_part *part = (*room)->parts[of];
+
+			if (!part)
+				continue;
+			part->at = ALIGN(gpreempt_sizes[of], sizeof(u64));
+			gpreempt_sizes[of] = part->at + part->size;
+		}
+	}
+}
+
 /**
  * kfd_gpreempt_init() - amdkfd is there, no device yet
  *
@@ -95,6 +120,7 @@ void kfd_gpreempt_node_fini(struct kfd_node *node)
  */
 void kfd_gpreempt_init(void)
 {
+	main_place_parts();
 	gpreempt_priority_init();
 	gpreempt_sysfs_init();
 	gpreempt_rooms_tell(init);

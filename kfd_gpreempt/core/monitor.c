@@ -92,15 +92,11 @@
 #include "demand.h"
 #include "pass.h"
 #include "rooms.h"
-#include "control/dump.h"
-#include "rules/stopped.h"
 #include "amdgpu.h"
 #include "kfd_device_queue_manager.h"
 
 /* After so many failed hardware passes in a row, the node is left alone. */
 #define MAX_ERRORS	3
-/* Slack of a sleep: its last 16th, but no more than this. */
-#define MAX_SLACK_NS	50000ULL
 /* A pass that wants waves in flight and finds the runlist in motion is tried again after this. */
 #define RETRY_NS	50000ULL
 /*
@@ -113,12 +109,6 @@
  * was sent before: it has no room for more.
  */
 #define MAX_FULL_NS		100000000ULL
-/*
- * Between looks for idle processes while all fit that are on the device, but not those that have
- * left; and while one of them has just come back
- */
-#define MONITOR_IDLE_NAP_NS	1000000000ULL
-#define MONITOR_SETTLE_NAP_NS	50000000ULL
 /* A change is looked at after this time, or when looks may be as often as that. */
 #define MAX_NUDGE_NS		1000000ULL
 /* By so much looks that cannot wait may be ahead of their limits. */
@@ -169,16 +159,17 @@ static void monitor_make_room(struct gpreempt_node *gn)
 
 static void monitor_derive(struct gpreempt_node *gn, struct gpreempt_queue *gq, u64 now_ns)
 {
-	u32 found = gpreempt_priority_derive(gn, gq, now_ns);
+	struct gpreempt_process *process = gq->process;
+	u32 found;
 
-	if (gq->process->derived_ns != now_ns) {
-		gq->process->derived_ns = now_ns;
-		gpreempt_rooms_tell(derive, gq->process);
+	if (process->derived_ns != now_ns) {
+		process->derived_ns = now_ns;
+		gpreempt_priority_derive_process(process);
+		gpreempt_rooms_tell(derive, process);
 	}
+	found = gpreempt_priority_derive(gn, gq);
 	if (found & GPREEMPT_DERIVED_HINT)
 		gn->monitor.hinted = true;
-	if (gpreempt_stopped_matters(gq->process))
-		gn->monitor.stops_matter = true;
 	if (found & GPREEMPT_DERIVED_MQD)
 		gn->monitor.reprioritize = true;
 }
@@ -207,11 +198,9 @@ static void monitor_sample_all(struct gpreempt_node *gn, bool anew, u64 now_ns)
 	u32 n = 0;
 
 	gn->monitor.all_due_ns = now_ns + MAX_DORMANT_NS;
-	/* There may be new ones. */
-	gn->monitor.kept_out = false;
 	/* Derived anew as well: one that goes, and each change, kicks. */
 	if (anew)
-		gn->monitor.stops_matter = false;
+		gn->monitor.within_ns = U64_MAX;
 	list_for_each_entry_srcu(gq, &gn->queues.list, link,
 				 srcu_read_lock_held(&gn->queues.srcu)) {
 		if (n == gn->monitor.max_sampled) {
@@ -278,16 +267,18 @@ static void monitor_sample(struct gpreempt_node *gn, bool anew, u64 now_ns)
 	 */
 	bool kicked = READ_ONCE(gn->kick);
 	u8 heard = gpreempt_rooms_ask(hear, gn, now_ns);
+	bool all;
 
 	if (heard)
 		gn->monitor.all_due_ns = 0;
 	anew |= heard == GPREEMPT_HEARD_CHANGE;
-	if (kicked || now_ns >= gn->monitor.all_due_ns || !monitor_sample_awake(gn, anew, now_ns))
+	all = kicked || now_ns >= gn->monitor.all_due_ns || !monitor_sample_awake(gn, anew, now_ns);
+	if (all)
 		monitor_sample_all(gn, anew, now_ns);
 	gn->policy.queues = gn->monitor.sampled;
 	gn->policy.nr = gn->monitor.nr_sampled;
 	gn->policy.nr_dormant = gn->monitor.nr_dormant;
-	gpreempt_rooms_tell(sampled, gn);
+	gpreempt_rooms_tell(sampled, gn, all, now_ns);
 	gpreempt_stats_samples(gn);
 }
 
@@ -320,29 +311,6 @@ static void monitor_make_dormant(struct gpreempt_node *gn, u64 now_ns)
 	}
 }
 
-/* Something is off for idleness, or may leave, for which it has to be looked. */
-static inline bool monitor_watches_idle(const struct gpreempt_node *gn)
-{
-	return unlikely(gn->crowd.nr_off || (gn->tun.idle_ns && READ_ONCE(gn->hw.turns)));
-}
-
-/* May more processes leave for idleness? */
-static bool monitor_awaits_idle(const struct gpreempt_node *gn)
-{
-	return monitor_watches_idle(gn) && gn->crowd.waits;
-}
-
-/* So long a node sleeps that looks for idle processes. */
-static u64 monitor_idle_nap(const struct gpreempt_node *gn)
-{
-	u64 interval_ns = gn->tun.params.interval_ns;
-
-	if (gn->crowd.crowded)
-		return interval_ns;
-	/* Nothing waits for slots: there is time to find those that are idle. */
-	return max(interval_ns, gn->crowd.settles ? MONITOR_SETTLE_NAP_NS : MONITOR_IDLE_NAP_NS);
-}
-
 static void monitor_set_state(struct gpreempt_node *gn, enum gpreempt_state state)
 {
 	if (gn->monitor.state == state)
@@ -361,7 +329,7 @@ static void monitor_give_up(struct gpreempt_node *gn, int error)
 	dev_err(gn->node->adev->dev,
 		"gpreempt: gpu %u is no longer scheduled: preempting failed (%d). It is again after a reset of the GPU, or after writing 1 to gpreempt_enable\n",
 		gn->node->id, error);
-	WRITE_ONCE(gn->monitor.dump, true);
+	WRITE_ONCE(gn->monitor.failed, true);
 }
 
 /* What was asked for before it began is what is on the device. */
@@ -416,13 +384,11 @@ static int monitor_carry_out(struct gpreempt_node *gn)
 	gpreempt_waves_acted(gn);
 	gn->monitor.waits_ns = 0;
 	gn->backend->apply(gn, &outcome);
-	gn->policy.device.connect_ns = gpreempt_stamps_median_ns(gn, GPREEMPT_STAMP_CONNECT);
-	gn->policy.device.restore_ns = gpreempt_stamps_median_ns(gn, GPREEMPT_STAMP_RESTORE);
+	gpreempt_rooms_tell(acted, gn, outcome.elapsed_ns);
 	/* A device that does not answer has wasted time, not spent it on preempting. */
 	if (!outcome.error)
 		gpreempt_policy_overhead(&gn->policy, outcome.elapsed_ns, outcome.preempted,
 					 ktime_get_ns());
-	gpreempt_account_passed(&gn->policy, outcome.elapsed_ns, ktime_get_ns());
 	/*
 	 * Otherwise the next look finds it so. One that is switched off while paused must not look:
 	 * the driver's side is down.
@@ -518,21 +484,8 @@ static void monitor_resume_all(struct gpreempt_node *gn)
 	now_ns = ktime_get_ns();
 	gn->monitor.all_due_ns = 0;
 	monitor_sample(gn, true, now_ns);
-	gpreempt_account_stop(&gn->policy, now_ns);
+	gpreempt_rooms_tell(halted, gn, now_ns);
 	srcu_read_unlock(&gn->queues.srcu, idx);
-}
-
-/* Read section held. Something has changed, perhaps queues have come. */
-static void monitor_account_anew(struct gpreempt_node *gn, u64 now_ns)
-{
-	u32 nr = gn->monitor.nr_sampled + gn->monitor.nr_dormant;
-
-	if (!gn->tun.account && !gn->monitor.kept_out)
-		gpreempt_account_stop(&gn->policy, now_ns);
-	else if (gn->tun.account && nr > gn->monitor.nr_accounted)
-		gpreempt_account_expect(&gn->policy, now_ns);
-	gn->monitor.kept_out = !gn->tun.account;
-	gn->monitor.nr_accounted = nr;
 }
 
 /* Read section held. What no decision waits for is read only while the runlist is at rest. */
@@ -565,7 +518,6 @@ static bool monitor_decide(struct gpreempt_node *gn, struct gpreempt_pass *pass)
 	gn->policy.device.waves_known = gn->waves.known && !(saved && observe);
 	gn->policy.device.waves_counted = READ_ONCE(gn->waves.counted);
 	gn->policy.device.waves_lag_ns = gn->waves.lag_ns;
-	gn->policy.idle_ns = monitor_awaits_idle(gn) ? gn->tun.idle_ns : 0;
 	if (!gpreempt_pass_look(&gn->policy, pass, monitor_read_waves))
 		return false;
 	gpreempt_pass_decide(&gn->policy, pass);
@@ -719,8 +671,7 @@ static bool monitor_derives_anew(struct gpreempt_node *gn, u64 now_ns)
 	 */
 	if (gn->monitor.doorbell_ns && gn->monitor.derived_ns)
 		return false;
-	if (now_ns - gn->monitor.derived_ns <
-	    gpreempt_stopped_within_ns(gn, gn->tun.params.interval_ns))
+	if (now_ns - gn->monitor.derived_ns < min(gn->monitor.within_ns, gn->tun.params.interval_ns))
 		return false;
 	gn->monitor.derived_ns = now_ns;
 	/* Pairs with a new hold: either it is seen from here on, or it waits for the next one. */
@@ -794,11 +745,7 @@ static bool monitor_pass(struct gpreempt_node *gn, struct gpreempt_pass *pass)
 	anew = monitor_derives_anew(gn, pass->now_ns);
 
 	idx = srcu_read_lock(&gn->queues.srcu);
-	if (monitor_watches_idle(gn) && gpreempt_crowd_look(gn, pass->now_ns))
-		gn->monitor.all_due_ns = 0;
 	monitor_sample(gn, anew, pass->now_ns);
-	if (anew)
-		monitor_account_anew(gn, pass->now_ns);
 	monitor_count_hints(gn, pass->now_ns);
 	decided = monitor_decide(gn, pass);
 	if (decided)
@@ -855,7 +802,7 @@ static u64 monitor_sleep_left(const struct gpreempt_node *gn, u64 until_ns, u64 
 /* False: it was woken before that. */
 static bool monitor_sleep_for(u64 ns)
 {
-	u64 slack_ns = min(ns / 16, MAX_SLACK_NS);
+	u64 slack_ns = min(ns / 16, GPREEMPT_SLACK_MAX_NS);
 	ktime_t expires = ns_to_ktime(ns - slack_ns);
 
 	if (ns != U64_MAX)
@@ -895,57 +842,25 @@ static void monitor_take_doorbell(struct gpreempt_node *gn)
 		gn->monitor.clear_ns = doorbell_ns;
 }
 
-static u64 monitor_wait_for_doorbells(struct gpreempt_node *gn,
-				      const struct gpreempt_decision *decision, bool *waits)
-{
-	u64 begun_ns = ktime_get_ns(), nap_ns = gpreempt_doorbell_wait(gn, decision, waits);
-
-	gn->monitor.arming_ns = ktime_get_ns() - begun_ns;
-	return nap_ns;
-}
-
-/* For how long may it sleep for the account? @told: a doorbell tells of all work that comes. */
-static u64 monitor_account_nap(struct gpreempt_node *gn, bool told)
-{
-	u64 nap_ns;
-
-	if (!gn->tun.account)
-		return U64_MAX;
-	/* Counters that have shown no wave yet are asked without telling decisions. */
-	if (gn->policy.account.nr_open && !gn->policy.account.tells)
-		gpreempt_waves_see(gn);
-	nap_ns = gpreempt_account_nap(&gn->policy, told, ktime_get_ns());
-	/* Awake before it, a program that sees the monitor run would know that a look comes. */
-	return nap_ns == U64_MAX ? nap_ns : nap_ns + MAX_SLACK_NS;
-}
-
 /* How long may the monitor sleep after this decision, which has been carried out? */
-static u64 monitor_nap_after(struct gpreempt_node *gn, const struct gpreempt_decision *decision,
-			     bool *waits)
+static u64 monitor_nap_after(struct gpreempt_node *gn, struct gpreempt_nap *nap)
 {
-	u64 nap_ns = decision->park ? U64_MAX : decision->next_ns;
-
-	/* Nothing is withdrawn from equals. */
-	if (!decision->park && gn->tun.wakeup != GPREEMPT_WAKEUP_POLL && !gn->tun.params.observe &&
-	    gpreempt_policy_matters(&gn->policy))
-		nap_ns = monitor_wait_for_doorbells(gn, decision, waits);
-	/* No work, and no arming either, is urgent. */
-	if (gn->monitor.parks)
-		nap_ns = U64_MAX;
+	/* No work is urgent on a node that parks but for what a layer waits for. */
+	nap->ns = nap->decision->park || gn->monitor.parks ? U64_MAX : nap->decision->next_ns;
+	nap->limit_ns = gn->monitor.within_ns;
 	/* The end of a rivalry is the end of what it took from programs. */
 	if (gn->mqd.rivalry)
-		nap_ns = min(nap_ns, GPREEMPT_CONTENDED_NS);
-	nap_ns = gpreempt_stopped_within_ns(gn, nap_ns);
-	if (gn->policy.idle_ns)
-		nap_ns = min(nap_ns, monitor_idle_nap(gn));
-	return min(nap_ns, monitor_account_nap(gn, *waits && nap_ns == U64_MAX));
+		nap->limit_ns = min(nap->limit_ns, GPREEMPT_CONTENDED_NS);
+	gpreempt_rooms_tell(nap, gn, nap);
+	gn->monitor.arming_ns = nap->took_ns;
+	return min(nap->ns, nap->limit_ns);
 }
 
 static u64 monitor_look(struct gpreempt_node *gn)
 {
 	struct gpreempt_pass pass;
 	const struct gpreempt_decision *decision = &pass.decision;
-	bool waits = false;
+	struct gpreempt_nap nap = { .decision = decision };
 	u64 nap_ns;
 
 	WRITE_ONCE(gn->told, false);
@@ -984,9 +899,9 @@ static u64 monitor_look(struct gpreempt_node *gn)
 		monitor_resume_all(gn);
 		return gn->monitor.again ? gn->tun.params.interval_ns : U64_MAX;
 	}
-	nap_ns = monitor_nap_after(gn, decision, &waits);
+	nap_ns = monitor_nap_after(gn, &nap);
 	monitor_set_state(gn, decision->park ? GPREEMPT_STATE_PARKED :
-			      waits	     ? GPREEMPT_STATE_ARMED :
+			      nap.told	     ? GPREEMPT_STATE_ARMED :
 			      decision->contended && gn->tun.params.poll_ns ?
 				      GPREEMPT_STATE_POLLING :
 				      GPREEMPT_STATE_IDLE);
@@ -994,6 +909,20 @@ static u64 monitor_look(struct gpreempt_node *gn)
 		return decision->park ? gn->tun.params.interval_ns :
 					min(decision->next_ns, gn->tun.params.interval_ns);
 	return nap_ns;
+}
+
+/**
+ * gpreempt_monitor_derive_within() - have priorities derived anew that soon, and again and again
+ * @gn: the node
+ * @ns: the time; until a pass derives all of them
+ *
+ * For what changes without a word.
+ *
+ * Context: the monitor, while it derives.
+ */
+void gpreempt_monitor_derive_within(struct gpreempt_node *gn, u64 ns)
+{
+	gn->monitor.within_ns = min(gn->monitor.within_ns, ns);
 }
 
 /**
@@ -1014,12 +943,12 @@ void gpreempt_monitor_last_pass(struct gpreempt_node *gn)
 }
 
 /* No lock held. What happened in a pass is told after it. */
-static void monitor_dump_if_asked(struct gpreempt_node *gn)
+static void monitor_tell_failure(struct gpreempt_node *gn)
 {
-	if (!READ_ONCE(gn->monitor.dump))
+	if (!READ_ONCE(gn->monitor.failed))
 		return;
-	WRITE_ONCE(gn->monitor.dump, false);
-	gpreempt_dump_log(gn);
+	WRITE_ONCE(gn->monitor.failed, false);
+	gpreempt_rooms_tell(failed, gn);
 }
 
 /* So often it is looked whether CPUs of the device's NUMA node have come or gone. */
@@ -1075,7 +1004,7 @@ int gpreempt_monitor(void *data)
 			gn->monitor.clear_ns = woken_ns;
 		nap_ns = READ_ONCE(gn->life.paused) ? U64_MAX : monitor_look(gn);
 		mutex_unlock(&gn->pass_lock);
-		monitor_dump_if_asked(gn);
+		monitor_tell_failure(gn);
 		monitor_nap(gn, nap_ns);
 	}
 	mutex_lock(&gn->pass_lock);
@@ -1083,7 +1012,7 @@ int gpreempt_monitor(void *data)
 	gpreempt_monitor_last_pass(gn);
 	mutex_unlock(&gn->pass_lock);
 	WRITE_ONCE(gn->monitor.task, NULL);
-	monitor_dump_if_asked(gn);
+	monitor_tell_failure(gn);
 	return 0;
 }
 
@@ -1102,6 +1031,7 @@ void gpreempt_monitor_begin(struct gpreempt_node *gn, bool set_up)
 	gn->monitor.errors = 0;
 	gn->monitor.again &= !set_up;
 	gn->monitor.observes = false;
+	gn->monitor.within_ns = U64_MAX;
 	gn->monitor.clear_ns = ktime_get_ns();
 	WRITE_ONCE(gn->monitor.state, GPREEMPT_STATE_IDLE);
 }

@@ -14,6 +14,9 @@ struct task_struct;
 /* What is shown for a level while no queue has work. */
 #define GPREEMPT_LEVEL_NONE	(GPREEMPT_PRIORITY_MIN - 1)
 
+/* Slack of a sleep: its last 16th, but no more than this */
+#define GPREEMPT_SLACK_MAX_NS	50000ULL
+
 /**
  * enum gpreempt_state - what the monitor of a node does, as shown in sysfs
  * @GPREEMPT_STATE_PARKED: sleeps until something changes: no queue could outrank another
@@ -106,10 +109,10 @@ struct gpreempt_node_monitor {
 	 */
 	bool hinted;
 	/**
-	 * @stops_matter: one of its processes leaves the device when it is stopped; the monitor's
-	 * alone
+	 * @within_ns: priorities are derived again within this time; U64_MAX: within the interval.
+	 * The monitor's alone
 	 */
-	bool stops_matter;
+	u64 within_ns;
 	/**
 	 * @again: the backend left something unfinished: the next pass calls it, even without an
 	 * action
@@ -128,8 +131,8 @@ struct gpreempt_node_monitor {
 	u64 failed_ns;
 	/** @parks: the last decision parks it, unless idle processes may leave; the monitor's */
 	bool parks;
-	/** @dump: the node was given up: a dump goes to the kernel log after the pass */
-	bool dump;
+	/** @failed: the node was given up: layers are told after the pass */
+	bool failed;
 	/** @level: of the last decision; GPREEMPT_LEVEL_NONE: no queue had work */
 	s32 level;
 	/**
@@ -147,14 +150,11 @@ struct gpreempt_node_monitor {
 	 * sleep; the monitor's alone. It counts as a part of the next look.
 	 */
 	u64 arming_ns;
-	/** @nr_accounted: how many queues there were when priorities were derived last */
-	u32 nr_accounted;
-	/** @kept_out: the account is off, and none of the queues that were sampled is in it */
-	bool kept_out;
 	/** @decided_ns: when what is being carried out was decided */
 	u64 decided_ns;
 };
 
+void gpreempt_monitor_derive_within(struct gpreempt_node *gn, u64 ns);
 void gpreempt_monitor_last_pass(struct gpreempt_node *gn);
 int gpreempt_monitor(void *data);
 void gpreempt_monitor_begin(struct gpreempt_node *gn, bool set_up);

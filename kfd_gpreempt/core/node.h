@@ -3,7 +3,7 @@
  * node.h - what the rooms of the scheduler share: nodes, processes and queues
  *
  * Each room keeps its own part of these objects in a struct that its header declares, and writes it
- * alone.
+ * alone. Those of layers are behind the objects: see rooms.h.
  *
  * Lock order: p->mutex > gpreempt_lock > { BO reservation, dqm_lock }. Everything that starts and
  * stops monitors holds gpreempt_lifecycle (node.c), which is outermost and never taken by a hook
@@ -28,23 +28,15 @@
 
 #include "kfd_priv.h"
 #include "backend.h"
-#include "rules/crowd.h"
-#include "wake/doorbell.h"
-#include "rules/group.h"
-#include "control/hold.h"
-#include "rules/job.h"
 #include "life.h"
 #include "monitor.h"
 #include "mqd.h"
-#include "wake/pace.h"
 #include "policy.h"
 #include "priority.h"
 #include "queue.h"
-#include "account/stamps.h"
 #include "stats.h"
 #include "sysfs.h"
 #include "tunables.h"
-#include "account/usage.h"
 #include "view.h"
 #include "waves.h"
 
@@ -80,20 +72,14 @@ struct gpreempt_process {
 	u32 nr_queues;
 	/** @derived_ns: the pass that last derived what layers know of it; the monitor's alone */
 	u64 derived_ns;
+	/** @stopped: it is stopped or frozen, and has to leave the device; the monitor's alone */
+	bool stopped;
+	/** @idle: it is idle, and has to leave a device that is too small; the monitor's alone */
+	bool idle;
 	/** @policy: for the policy; the monitor's alone */
 	struct gpreempt_policy_process policy;
-	/** @doorbell: doorbell.c */
-	struct gpreempt_process_doorbell doorbell;
 	/** @priority: priority.c */
 	struct gpreempt_process_priority priority;
-	/** @job: job.c */
-	struct gpreempt_process_job job;
-	/** @group: group.c */
-	struct gpreempt_process_group group;
-	/** @crowd: crowd.c */
-	struct gpreempt_process_crowd crowd;
-	/** @usage: usage.c */
-	struct gpreempt_process_usage usage;
 };
 
 /**
@@ -118,8 +104,6 @@ struct gpreempt_queue {
 	struct list_head sibling;
 	/** @policy: what the policy knows; the monitor's alone */
 	struct gpreempt_policy_queue policy;
-	/** @taken: of what it has used, what is in sums already; under gpreempt_lock */
-	struct gpreempt_queue_usage taken;
 	/**
 	 * @expected_until_ns: its work was announced, for so long; 0: it was not. Written under
 	 * gpreempt_lock
@@ -144,8 +128,6 @@ struct gpreempt_queue {
 	struct gpreempt_queue_mqd mqd;
 	/** @hold: hold.c */
 	struct gpreempt_queue_hold hold;
-	/** @stamps: stamps.c */
-	struct gpreempt_queue_stamps stamps;
 };
 
 /**
@@ -199,14 +181,6 @@ struct gpreempt_node {
 	struct gpreempt_node_sysfs sysfs;
 	/** @queues: queue.c */
 	struct gpreempt_node_queues queues;
-	/** @job: job.c */
-	struct gpreempt_node_job job;
-	/** @group: group.c */
-	struct gpreempt_node_group group;
-	/** @usage: usage.c */
-	struct gpreempt_node_usage usage;
-	/** @hold: hold.c */
-	struct gpreempt_node_hold hold;
 	/** @monitor: monitor.c */
 	struct gpreempt_node_monitor monitor;
 	/** @tunables: tunables.c */
@@ -219,15 +193,13 @@ struct gpreempt_node {
 	struct gpreempt_node_hw hw;
 	/** @mqd: mqd.c */
 	struct gpreempt_node_mqd mqd;
-	/** @doorbell: doorbell.c */
-	struct gpreempt_node_doorbell doorbell;
-	/** @pace: pace.c */
-	struct gpreempt_node_pace pace;
-	/** @stamps: stamps.c */
-	struct gpreempt_node_stamps stamps;
-	/** @crowd: crowd.c */
-	struct gpreempt_node_crowd crowd;
 };
+
+/* Of its folder in sysfs */
+static inline struct gpreempt_node *gpreempt_node_of(struct kobject *kobj)
+{
+	return container_of(kobj, struct gpreempt_node, sysfs.kobj);
+}
 
 static inline struct gpreempt_queue *gpreempt_queue_of(struct gpreempt_policy_queue *pq)
 {

@@ -16,6 +16,7 @@
 
 #include "node.h"
 #include "params.h"
+#include "rooms.h"
 
 static bool ready;
 
@@ -32,13 +33,8 @@ struct params_value {
 /* A write counts from the next pass. gpreempt_lock held. */
 static void params_tune_locked(struct gpreempt_node *gn, struct params_value new)
 {
-	struct gpreempt_queue *gq;
-
 	gpreempt_tunables_set(gn, new.which, new.value);
-	/* As when it is switched off: who holds a queue that runs is told that none is held. */
-	if (new.which == GPREEMPT_TUNABLE_OBSERVE && new.value)
-		list_for_each_entry(gq, &gn->queues.list, link)
-			gpreempt_hold_forget_locked(gq);
+	gpreempt_rooms_tell(tuned, gn, new.which, new.value);
 	gpreempt_node_kick(gn);
 }
 

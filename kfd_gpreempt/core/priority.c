@@ -34,9 +34,8 @@
 
 #include "node.h"
 #include "compat/compat.h"
-#include "control/event.h"
 #include "obstacle.h"
-#include "rules/stopped.h"
+#include "rooms.h"
 
 /**
  * struct subject - what a setting is of
@@ -734,8 +733,13 @@ bool gpreempt_priority_reniced(struct gpreempt_node *gn)
 	return false;
 }
 
-/* What is the same for all queues of a process. */
-static void priority_derive_process(struct gpreempt_process *process)
+/**
+ * gpreempt_priority_derive_process() - derive what is the same for all queues of a process
+ * @process: the process
+ *
+ * Context: the monitor, in the read section of its pass, before the first of its queues.
+ */
+void gpreempt_priority_derive_process(struct gpreempt_process *process)
 {
 	struct gpreempt_policy_process *pp = &process->policy;
 	struct gpreempt_overrides overrides;
@@ -749,7 +753,6 @@ static void priority_derive_process(struct gpreempt_process *process)
 	}
 	WRITE_ONCE(process->priority.follow_stop,
 		   overrides.process.follow_stop ?: overrides.cgroup.follow_stop);
-	process->priority.stopped = gpreempt_stopped(process);
 	WRITE_ONCE(pp->opt_out, process->priority.overrides.process.exempt);
 	WRITE_ONCE(pp->weight, process->priority.overrides.process.weight);
 	WRITE_ONCE(pp->deadline_ns,
@@ -767,8 +770,8 @@ void gpreempt_priority_hold(struct gpreempt_queue *gq)
 	struct gpreempt_policy_queue_set *set = &gq->policy.set;
 	bool asked = READ_ONCE(gq->hold.any);
 
-	set->stopped = gq->process->priority.stopped;
-	set->idle = gq->process->crowd.idle.off && !asked && !set->stopped;
+	set->stopped = gq->process->stopped;
+	set->idle = gq->process->idle && !asked && !set->stopped;
 	set->hold = asked || set->stopped || set->idle;
 	set->hold_unbounded = READ_ONCE(gq->hold.unbounded) || set->stopped || set->idle;
 }
@@ -797,7 +800,7 @@ static bool priority_derive_overrides(const struct gpreempt_process *process,
 	pq->set.own_priority = derived->set.own_priority;
 	pq->set.explicit_priority = derived->set.explicit_priority;
 	if (gq->priority.derived && before != pq->set.priority)
-		gpreempt_event(gq->gn, gq, GPREEMPT_EVENT_PRIORITY, before);
+		gpreempt_rooms_tell(event, gq->gn, gq, GPREEMPT_EVENT_PRIORITY, before);
 	gq->priority.derived = true;
 	WRITE_ONCE(pq->set.weight, setting.weight);
 	WRITE_ONCE(pq->set.deadline_ns, setting.deadline_us * NSEC_PER_USEC);
@@ -811,13 +814,12 @@ static bool priority_derive_overrides(const struct gpreempt_process *process,
  * gpreempt_priority_derive() - derive what the policy works with
  * @gn: the node
  * @gq: one of its queues
- * @now_ns: time of the pass, which is the same for all queues of a process
  *
  * Context: the monitor, in the read section of its pass.
  *
  * Return: GPREEMPT_DERIVED_HINT, GPREEMPT_DERIVED_MQD
  */
-u32 gpreempt_priority_derive(struct gpreempt_node *gn, struct gpreempt_queue *gq, u64 now_ns)
+u32 gpreempt_priority_derive(struct gpreempt_node *gn, struct gpreempt_queue *gq)
 {
 	struct gpreempt_process *process = gq->process;
 	/* Others read priorities meanwhile: they see the old one or the new one. */
@@ -825,9 +827,6 @@ u32 gpreempt_priority_derive(struct gpreempt_node *gn, struct gpreempt_queue *gq
 	u32 found = 0;
 	int nice;
 
-	if (process->priority.derived_ns != now_ns)
-		priority_derive_process(process);
-	process->priority.derived_ns = now_ns;
 	gn->policy.changed = true;
 	nice = gn->tun.nice ? process->priority.nice : 0;
 	gpreempt_policy_priority(READ_ONCE(gq->priority.kfd), nice,

@@ -116,6 +116,14 @@ struct gpreempt_queue_priority {
 	struct gpreempt_setting setting;
 };
 
+/* Is a queue asked to be off the device? Who takes such requests writes it, under gpreempt_lock. */
+struct gpreempt_queue_hold {
+	/** @any: it is */
+	bool any;
+	/** @unbounded: and one of the requests has no end */
+	bool unbounded;
+};
+
 /* What priority.c keeps of a process on a node, and writes alone. */
 struct gpreempt_process_priority {
 	/** @nice: nice value that the priorities were derived from; written by the monitor */
@@ -127,10 +135,6 @@ struct gpreempt_process_priority {
 	struct gpreempt_overrides overrides;
 	/** @inherited: of processes above it; never changes */
 	struct gpreempt_setting inherited;
-	/** @derived_ns: when that was last done; the monitor's alone */
-	u64 derived_ns;
-	/** @stopped: it was stopped or frozen then, and has to leave; the monitor's alone */
-	bool stopped;
 	/**
 	 * @follow_stop: &enum gpreempt_follow_stop, its own or its cgroup's; written by the
 	 * monitor
@@ -159,6 +163,7 @@ bool gpreempt_priority_reniced(struct gpreempt_node *gn);
 void gpreempt_priority_init_queue(struct gpreempt_queue *gq);
 void gpreempt_priority_asked(struct gpreempt_queue *gq, bool trusted);
 void gpreempt_priority_hold(struct gpreempt_queue *gq);
-u32 gpreempt_priority_derive(struct gpreempt_node *gn, struct gpreempt_queue *gq, u64 now_ns);
+void gpreempt_priority_derive_process(struct gpreempt_process *process);
+u32 gpreempt_priority_derive(struct gpreempt_node *gn, struct gpreempt_queue *gq);
 
 #endif /* GPREEMPT_PRIORITY_H */

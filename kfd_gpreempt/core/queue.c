@@ -8,7 +8,6 @@
 #include <linux/capability.h>
 #include <linux/hashtable.h>
 #include <linux/jiffies.h>
-#include <linux/ktime.h>
 #include <linux/mm.h>
 #include <linux/pid.h>
 #include <linux/rcupdate.h>
@@ -108,7 +107,7 @@ static struct gpreempt_process *queue_get_process(struct gpreempt_node *gn, stru
 			goto found;
 
 	pdd = kfd_get_process_device_data(gn->node, p);
-	process = pdd ? kzalloc(sizeof(*process), GFP_KERNEL) : NULL;
+	process = pdd ? kzalloc(gpreempt_sizes[GPREEMPT_OF_PROCESS], GFP_KERNEL) : NULL;
 	if (!process)
 		return NULL;
 	process->gn = gn;
@@ -170,7 +169,7 @@ static void queue_register(const struct gpreempt_mapper *m, struct queue *q, boo
 
 	if (q->properties.type != KFD_QUEUE_TYPE_COMPUTE || READ_ONCE(q->gpreempt))
 		return;
-	gq = kzalloc(sizeof(*gq), GFP_KERNEL);
+	gq = kzalloc(gpreempt_sizes[GPREEMPT_OF_QUEUE], GFP_KERNEL);
 	if (!gq) {
 		gpreempt_stats_skip(gn, NULL, GPREEMPT_SKIP_NO_MEMORY);
 		return;
@@ -184,7 +183,6 @@ static void queue_register(const struct gpreempt_mapper *m, struct queue *q, boo
 	/* To be shown until the monitor has derived it. */
 	gq->policy.set.priority = gq->priority.kfd;
 	gq->policy.effective_priority = gq->priority.kfd;
-	gpreempt_account_begin(&gq->policy, ktime_get_ns());
 	gpreempt_view_init_queue(gq, m);
 	gpreempt_mqd_init_queue(gq, gpreempt_tunables_verify(gn));
 	gpreempt_rooms_tell(init_queue, gq);

@@ -11,8 +11,8 @@
 
 #include "node.h"
 #include "compat/compat.h"
-#include "control/event.h"
 #include "obstacle.h"
+#include "rooms.h"
 
 /* Headers that have some of their own are included by now: it would make those as well. */
 #define CREATE_TRACE_POINTS
@@ -225,7 +225,7 @@ void gpreempt_stats_pass(struct gpreempt_node *gn, const struct gpreempt_decisio
 	if (!decision->nr_preempt && !decision->nr_would_preempt)
 		return;
 	stats_add_latency(gn, GPREEMPT_LATENCY_DETECT, now_ns - gn->monitor.clear_ns);
-	gpreempt_event(gn, NULL, GPREEMPT_EVENT_INVERSION, decision->level);
+	gpreempt_rooms_tell(event, gn, NULL, GPREEMPT_EVENT_INVERSION, decision->level);
 }
 
 /**
@@ -259,7 +259,7 @@ void gpreempt_stats_failure(struct gpreempt_node *gn, const struct gpreempt_queu
 
 	atomic64_inc(&gn->stats.failed[cause]);
 	trace_gpreempt_error(gn, gq, gpreempt_failure_names[cause], error);
-	gpreempt_event(gn, gq, GPREEMPT_EVENT_FAILED, -error);
+	gpreempt_rooms_tell(event, gn, gq, GPREEMPT_EVENT_FAILED, -error);
 	if (gq)
 		dev_err_ratelimited(dev, "gpreempt: gpu %u pid %d queue %u: %s (%s, %d)\n",
 				    gn->node->id, gpreempt_queue_pid(gq),
@@ -337,7 +337,7 @@ void gpreempt_stats_preempted(struct gpreempt_queue *gq, u64 now_ns)
 	stats_note_time_off(gq, now_ns);
 	stats_add_latency(gq->gn, GPREEMPT_LATENCY_SAVE, elapsed_ns);
 	trace_gpreempt_preempt_end(gq, elapsed_ns);
-	gpreempt_event(gq->gn, gq, GPREEMPT_EVENT_PREEMPTED, elapsed_ns);
+	gpreempt_rooms_tell(event, gq->gn, gq, GPREEMPT_EVENT_PREEMPTED, elapsed_ns);
 }
 
 /**
@@ -355,7 +355,7 @@ void gpreempt_stats_resumed(struct gpreempt_queue *gq, u64 now_ns)
 	gq->gn->marks.resuming_ns = gq->gn->monitor.decided_ns;
 	stats_add_latency(gq->gn, GPREEMPT_LATENCY_HOLD, preempted_ns);
 	trace_gpreempt_resume(gq, preempted_ns, now_ns - gq->gn->monitor.decided_ns);
-	gpreempt_event(gq->gn, gq, GPREEMPT_EVENT_RESUMED, preempted_ns);
+	gpreempt_rooms_tell(event, gq->gn, gq, GPREEMPT_EVENT_RESUMED, preempted_ns);
 }
 
 /**
@@ -536,7 +536,7 @@ static void stats_would_preempt(struct gpreempt_queue *gq)
 	atomic64_inc(&gq->gn->stats.would_be_preemptions);
 	WRITE_ONCE(gq->account.would_be_preempted, gq->account.would_be_preempted + 1);
 	trace_gpreempt_would_preempt(gq);
-	gpreempt_event(gq->gn, gq, GPREEMPT_EVENT_OBSERVED, 0);
+	gpreempt_rooms_tell(event, gq->gn, gq, GPREEMPT_EVENT_OBSERVED, 0);
 }
 
 static void stats_request(struct gpreempt_queue *gq)
@@ -556,7 +556,8 @@ static void stats_request(struct gpreempt_queue *gq)
 		atomic64_inc(&gq->gn->stats.observed_unclear);
 	}
 	trace_gpreempt_request(gq, clear ? (s64)request->waited_ns : -1, beside_ns);
-	gpreempt_event(gq->gn, gq, GPREEMPT_EVENT_REQUEST, clear ? (s64)request->waited_ns : -1);
+	gpreempt_rooms_tell(event, gq->gn, gq, GPREEMPT_EVENT_REQUEST,
+			    clear ? (s64)request->waited_ns : -1);
 }
 
 /**

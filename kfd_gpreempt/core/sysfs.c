@@ -19,29 +19,25 @@
 #include "node.h"
 #include "compat/compat.h"
 #include "params.h"
+#include "rooms.h"
 
 static struct kobject *root;
 
-static struct gpreempt_node *sysfs_node_of(struct kobject *kobj)
-{
-	return container_of(kobj, struct gpreempt_node, sysfs.kobj);
-}
-
 static ssize_t sysfs_state_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
-	return sysfs_emit(buf, "%s\n", gpreempt_node_state_word(gpreempt_node_state_for(sysfs_node_of(kobj), capable(CAP_SYS_ADMIN))));
+	return sysfs_emit(buf, "%s\n", gpreempt_node_state_word(gpreempt_node_state_for(gpreempt_node_of(kobj), capable(CAP_SYS_ADMIN))));
 }
 
 static ssize_t sysfs_backend_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
-	const struct gpreempt_backend *backend = sysfs_node_of(kobj)->backend;
+	const struct gpreempt_backend *backend = gpreempt_node_of(kobj)->backend;
 
 	return sysfs_emit(buf, "%s\n", backend ? backend->name : "none");
 }
 
 static ssize_t sysfs_reason_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
-	return sysfs_emit(buf, "%s\n", sysfs_node_of(kobj)->life.reason);
+	return sysfs_emit(buf, "%s\n", gpreempt_node_of(kobj)->life.reason);
 }
 
 static ssize_t sysfs_monitor_pid_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
@@ -50,7 +46,7 @@ static ssize_t sysfs_monitor_pid_show(struct kobject *kobj, struct kobj_attribut
 	pid_t pid;
 
 	rcu_read_lock();
-	thread = READ_ONCE(sysfs_node_of(kobj)->life.thread);
+	thread = READ_ONCE(gpreempt_node_of(kobj)->life.thread);
 	pid = thread ? thread->pid : 0;
 	rcu_read_unlock();
 	return sysfs_emit(buf, "%d\n", pid);
@@ -60,7 +56,7 @@ static ssize_t sysfs_queues_show(struct kobject *kobj, struct kobj_attribute *at
 {
 	if (!capable(CAP_SYS_ADMIN))
 		return -EPERM;
-	return sysfs_emit(buf, "%u\n", READ_ONCE(sysfs_node_of(kobj)->queues.nr));
+	return sysfs_emit(buf, "%u\n", READ_ONCE(gpreempt_node_of(kobj)->queues.nr));
 }
 
 /* The driver's own count. It changes it under its lock, in one store. */
@@ -70,25 +66,25 @@ static ssize_t sysfs_active_queues_show(struct kobject *kobj, struct kobj_attrib
 	if (!capable(CAP_SYS_ADMIN))
 		return -EPERM;
 	return sysfs_emit(buf, "%u\n",
-			  READ_ONCE(sysfs_node_of(kobj)->node->dqm->active_cp_queue_count));
+			  READ_ONCE(gpreempt_node_of(kobj)->node->dqm->active_cp_queue_count));
 }
 
 static ssize_t sysfs_failures_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
 	if (!capable(CAP_SYS_ADMIN))
 		return -EPERM;
-	return sysfs_emit(buf, "%llu\n", gpreempt_stats_failures(&sysfs_node_of(kobj)->stats));
+	return sysfs_emit(buf, "%llu\n", gpreempt_stats_failures(&gpreempt_node_of(kobj)->stats));
 }
 
 static ssize_t sysfs_enabled_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
-	return sysfs_emit(buf, "%d\n", READ_ONCE(sysfs_node_of(kobj)->life.wanted));
+	return sysfs_emit(buf, "%d\n", READ_ONCE(gpreempt_node_of(kobj)->life.wanted));
 }
 
 static ssize_t sysfs_enabled_store(struct kobject *kobj, struct kobj_attribute *attr,
 				   const char *buf, size_t count)
 {
-	struct gpreempt_node *gn = sysfs_node_of(kobj);
+	struct gpreempt_node *gn = gpreempt_node_of(kobj);
 	bool on;
 	int r;
 
@@ -106,7 +102,7 @@ static ssize_t sysfs_observed_ns_show(struct kobject *kobj, struct kobj_attribut
 {
 	if (!capable(CAP_SYS_ADMIN))
 		return -EPERM;
-	return sysfs_emit(buf, "%llu\n", gpreempt_stats_observed_ns(sysfs_node_of(kobj)));
+	return sysfs_emit(buf, "%llu\n", gpreempt_stats_observed_ns(gpreempt_node_of(kobj)));
 }
 
 static struct kobj_attribute attr_enabled =
@@ -136,7 +132,7 @@ struct counter_attribute {
 static ssize_t sysfs_counter_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
 	size_t offset = container_of(attr, struct counter_attribute, attr)->offset;
-	const void *stats = &sysfs_node_of(kobj)->stats;
+	const void *stats = &gpreempt_node_of(kobj)->stats;
 
 	if (!capable(CAP_SYS_ADMIN))
 		return -EPERM;
@@ -269,7 +265,7 @@ static ssize_t sysfs_quantile_show(struct kobject *kobj, struct kobj_attribute *
 	if (!capable(CAP_SYS_ADMIN))
 		return -EPERM;
 	return sysfs_emit(buf, "%llu\n",
-			  gpreempt_stats_quantile_us(&sysfs_node_of(kobj)->stats.latency[q->kind],
+			  gpreempt_stats_quantile_us(&gpreempt_node_of(kobj)->stats.latency[q->kind],
 						     q->percent));
 }
 
@@ -356,98 +352,6 @@ static struct attribute *latency_attrs[] = {
 };
 
 /**
- * struct stamp_attribute - a file that shows what firmware noted
- * @attr: the file
- * @offset: of the number, in struct gpreempt_node_stamps
- */
-struct stamp_attribute {
-	struct kobj_attribute attr;
-	size_t offset;
-};
-
-static ssize_t sysfs_stamp_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
-{
-	size_t offset = container_of(attr, struct stamp_attribute, attr)->offset;
-	const void *stamps = &sysfs_node_of(kobj)->stamps;
-
-	if (!capable(CAP_SYS_ADMIN))
-		return -EPERM;
-	return sysfs_emit(buf, "%llu\n", READ_ONCE(*(const u64 *)(stamps + offset)));
-}
-
-#define STAMP(_kind, _name, _file, _member)						\
-	static struct stamp_attribute _name##_##_file##_stamp = {				\
-		.attr = __ATTR(_name##_##_file, 0400, sysfs_stamp_show, NULL),			\
-		.offset = offsetof(struct gpreempt_node_stamps, kind[_kind]._member),		\
-	}
-STAMP(GPREEMPT_STAMP_CONNECT, connect, count, count);
-STAMP(GPREEMPT_STAMP_CONNECT, connect, ns_p50, median_ns);
-STAMP(GPREEMPT_STAMP_CONNECT, connect, ns_max, max_ns);
-STAMP(GPREEMPT_STAMP_SAVE, save, count, count);
-STAMP(GPREEMPT_STAMP_SAVE, save, ns_p50, median_ns);
-STAMP(GPREEMPT_STAMP_SAVE, save, ns_max, max_ns);
-STAMP(GPREEMPT_STAMP_RESTORE, restore, count, count);
-STAMP(GPREEMPT_STAMP_RESTORE, restore, ns_p50, median_ns);
-STAMP(GPREEMPT_STAMP_RESTORE, restore, ns_max, max_ns);
-
-static struct attribute *stamp_attrs[] = {
-	&connect_count_stamp.attr.attr,
-	&connect_ns_p50_stamp.attr.attr,
-	&connect_ns_max_stamp.attr.attr,
-	&save_count_stamp.attr.attr,
-	&save_ns_p50_stamp.attr.attr,
-	&save_ns_max_stamp.attr.attr,
-	&restore_count_stamp.attr.attr,
-	&restore_ns_p50_stamp.attr.attr,
-	&restore_ns_max_stamp.attr.attr,
-	NULL
-};
-
-/**
- * struct usage_attribute - a file that shows what has been used of the node
- * @attr: the file
- * @offset: of the sum, in struct gpreempt_queue_usage; beyond it: time for which some queue ran
- */
-struct usage_attribute {
-	struct kobj_attribute attr;
-	size_t offset;
-};
-
-static ssize_t sysfs_usage_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
-{
-	size_t offset = container_of(attr, struct usage_attribute, attr)->offset;
-	struct gpreempt_queue_usage usage;
-	u64 used_ns;
-
-	if (!capable(CAP_SYS_ADMIN))
-		return -EPERM;
-	used_ns = gpreempt_usage_of_node(sysfs_node_of(kobj), &usage);
-	return sysfs_emit(buf, "%llu\n", offset < sizeof(usage) ?
-			  *(const u64 *)((const void *)&usage + offset) : used_ns);
-}
-
-#define USAGE_AT(_name, _offset)						\
-	static struct usage_attribute usage_##_name = {				\
-		.attr = __ATTR(_name, 0400, sysfs_usage_show, NULL),		\
-		.offset = _offset,						\
-	}
-#define USAGE(_name) USAGE_AT(_name, offsetof(struct gpreempt_queue_usage, _name))
-USAGE(busy_ns);
-USAGE(waiting_ns);
-USAGE(preempted_ns);
-USAGE(wave_us);
-USAGE_AT(used_ns, sizeof(struct gpreempt_queue_usage));
-
-static struct attribute *usage_attrs[] = {
-	&usage_busy_ns.attr.attr,
-	&usage_waiting_ns.attr.attr,
-	&usage_preempted_ns.attr.attr,
-	&usage_wave_us.attr.attr,
-	&usage_used_ns.attr.attr,
-	NULL
-};
-
-/**
  * struct tunable_attribute - a file that shows and sets a tunable of the node
  * @attr: the file
  * @which: the tunable
@@ -459,7 +363,7 @@ struct tunable_attribute {
 
 static ssize_t sysfs_tunable_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
-	return gpreempt_tunables_show(sysfs_node_of(kobj),
+	return gpreempt_tunables_show(gpreempt_node_of(kobj),
 				      container_of(attr, struct tunable_attribute, attr)->which,
 				      buf);
 }
@@ -469,7 +373,7 @@ static ssize_t sysfs_tunable_store(struct kobject *kobj, struct kobj_attribute *
 {
 	if (!capable(CAP_SYS_ADMIN))
 		return -EPERM;
-	return gpreempt_params_store(sysfs_node_of(kobj), container_of(attr, struct tunable_attribute, attr)->which, buf) ?: count;
+	return gpreempt_params_store(gpreempt_node_of(kobj), container_of(attr, struct tunable_attribute, attr)->which, buf) ?: count;
 }
 
 /* By place, each list with a NULL at its end; filled from the table of tunables. */
@@ -510,16 +414,6 @@ static const struct attribute_group latency_group = {
 	.attrs = latency_attrs,
 };
 
-static const struct attribute_group stamp_group = {
-	.name = "firmware",
-	.attrs = stamp_attrs,
-};
-
-static const struct attribute_group usage_group = {
-	.name = "usage",
-	.attrs = usage_attrs,
-};
-
 static const struct attribute_group tunable_group = {
 	.name = "tunables",
 	.attrs = tunable_attrs,
@@ -530,14 +424,12 @@ static const struct attribute_group *node_groups[] = {
 	&beside_group,
 	&tunable_group,
 	&latency_group,
-	&stamp_group,
-	&usage_group,
 	NULL
 };
 
 static void sysfs_node_release(struct kobject *kobj)
 {
-	complete(&sysfs_node_of(kobj)->sysfs.released);
+	complete(&gpreempt_node_of(kobj)->sysfs.released);
 }
 
 static const struct kobj_type node_type = {
@@ -554,6 +446,7 @@ static const struct kobj_type node_type = {
  */
 void gpreempt_sysfs_add(struct gpreempt_node *gn)
 {
+	const struct gpreempt_room *const *room;
 	int i, r;
 
 	if (!root)
@@ -569,6 +462,8 @@ void gpreempt_sysfs_add(struct gpreempt_node *gn)
 		r = sysfs_create_file(&gn->sysfs.kobj, &skipped[i].attr.attr);
 	for (i = 0; !r && i < GPREEMPT_NR_FAILURES; i++)
 		r = sysfs_create_file(&gn->sysfs.kobj, &failed[i].attr.attr);
+	for (room = gpreempt_rooms; !r && *room; room++)
+		r = (*room)->files ? sysfs_create_group(&gn->sysfs.kobj, (*room)->files) : 0;
 	if (r)
 		pr_warn("gpreempt: files of gpu %u in sysfs are missing (%d)\n", gn->node->id, r);
 }

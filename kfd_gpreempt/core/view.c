@@ -21,6 +21,7 @@
 #include <linux/string.h>
 
 #include "node.h"
+#include "rooms.h"
 #include "compat/compat.h"
 #include "amdgpu.h"
 #include "amdgpu_object.h"
@@ -343,7 +344,7 @@ static bool view_is_stale(const struct gpreempt_queue *gq, const struct mm_struc
 static void view_retire(struct gpreempt_queue *gq, struct gpreempt_view *view)
 {
 	synchronize_srcu_expedited(&gq->gn->queues.srcu);
-	gpreempt_doorbell_wait_readers(gq);
+	gpreempt_rooms_tell(wait_readers, gq);
 	view_free(view);
 }
 

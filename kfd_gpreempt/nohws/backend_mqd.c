@@ -2,7 +2,7 @@
 /*
  * backend_mqd.c - preempting without the hardware scheduler, queue by queue
  *
- * Part of backend.c. With amdgpu.sched_policy=2 the driver chooses the hardware slot of each queue
+ * Part of backends.c. With amdgpu.sched_policy=2 the driver chooses the hardware slot of each queue
  * and writes it by itself, and so do we: a victim is asked to save its waves and leave its slot,
  * and loaded into the same slot later. Other queues go on. Slot and VMID stay the queue's own
  * meanwhile.
@@ -12,6 +12,7 @@
  * end of the queue asks and waits once more. Later passes look for its end, and bring one about if
  * it does not come.
  */
+#include "hqd.h"
 
 /*
  * Saving takes microseconds to some milliseconds. dqm_lock and the lock of the slot registers are
@@ -338,10 +339,8 @@ static void mqd_resumed(struct backend_pass *pass, struct qcm_process_device *qp
 {
 	if (gq->hw.done == GPREEMPT_KEEP)
 		gpreempt_account_made_room(&gq->policy, pass->now_ns);
-	if (gq->hw.done != GPREEMPT_RESUME)
-		return;
-	backend_read_stamps(pass, gq);
-	backend_resumed(pass, gq);
+	if (gq->hw.done == GPREEMPT_RESUME)
+		backend_resumed(pass, gq);
 }
 
 static void mqd_apply(struct gpreempt_node *gn, struct gpreempt_outcome *outcome)
@@ -410,7 +409,8 @@ static bool mqd_runlist_quiescent(struct gpreempt_node *gn)
 	return !mutex_is_locked(&gn->node->dqm->lock_hidden);
 }
 
-const struct gpreempt_backend gpreempt_backend_mqd = {
+static const struct gpreempt_backend gpreempt_backend_mqd = {
+	.without_hws = true,
 	.name = "mqd",
 	.reprioritizes = true,
 	.apply = mqd_apply,

@@ -2,7 +2,7 @@
 /*
  * backend_named.c - with the hardware scheduler, queues that leave and return while all others stay
  *
- * Part of backend.c. A runlist takes every queue of every process off the device for a moment.
+ * Part of backends.c. A runlist takes every queue of every process off the device for a moment.
  * UNMAP_QUEUES can name queues by their doorbells instead, and MAP_PROCESS and MAP_QUEUES, of which
  * a list consists, can be given to the HIQ without a list. Neither was tried on hardware, so
  * gpreempt_unmap=named has to be asked for.

@@ -44,12 +44,24 @@
 #include "core/node.h"
 #include "compat/compat.h"
 #include "core/demand.h"
+#include "core/rooms.h"
+#include "crowd.h"
+#include "wake/doorbell.h"
 #include "kfd_device_queue_manager.h"
 
 /* What a runlist is taken to cost until one has been timed. */
 #define CROWD_ASSUMED_PASS_NS	320000ULL
 /* A process that has come back is soon looked at for so long: others may need its place. */
 #define CROWD_SETTLE_NS		2000000000ULL
+/*
+ * Between looks while all fit that are on the device, but not those that have left; and while one
+ * of them has just come back
+ */
+#define CROWD_NAP_NS		1000000000ULL
+#define CROWD_SETTLE_NAP_NS	50000000ULL
+
+GPREEMPT_PART(crowd_node, struct gpreempt_node, struct gpreempt_node_crowd)
+GPREEMPT_PART(crowd_process, struct gpreempt_process, struct gpreempt_process_crowd)
 
 static bool crowd_is_kept_otherwise(const struct gpreempt_queue *gq, u64 now_ns)
 {
@@ -67,7 +79,7 @@ static bool crowd_works(const struct gpreempt_queue *gq, u64 now_ns)
 
 	if (crowd_is_kept_otherwise(gq, now_ns) || q->seen.pending)
 		return true;
-	if (gq->process->crowd.idle.off)
+	if (crowd_process(gq->process)->idle.off)
 		return demand_of_preempted(q);
 	return q->had_demand || q->preempted;
 }
@@ -75,28 +87,28 @@ static bool crowd_works(const struct gpreempt_queue *gq, u64 now_ns)
 /* Returns how many queues are off the device for idleness. */
 static u32 crowd_survey(struct gpreempt_node *gn, u64 now_ns)
 {
+	struct gpreempt_node_crowd *node = crowd_node(gn);
 	struct gpreempt_queue *gq;
 	u32 nr_off = 0;
 
-	gn->crowd.looks++;
+	node->looks++;
 	list_for_each_entry_srcu(gq, &gn->queues.list, link,
 				 srcu_read_lock_held(&gn->queues.srcu)) {
-		struct gpreempt_process *process = gq->process;
+		struct gpreempt_process_crowd *process = crowd_process(gq->process);
 
-		if (process->crowd.looked != gn->crowd.looks) {
-			process->crowd.looked = gn->crowd.looks;
-			process->crowd.works = false;
-			process->crowd.active_ns = 0;
-			process->crowd.standing = GPREEMPT_PRIORITY_MIN;
-			process->crowd.queues_off = 0;
-			process->crowd.changed = false;
+		if (process->looked != node->looks) {
+			process->looked = node->looks;
+			process->works = false;
+			process->active_ns = 0;
+			process->standing = GPREEMPT_PRIORITY_MIN;
+			process->queues_off = 0;
+			process->changed = false;
 		}
-		process->crowd.works |= crowd_works(gq, now_ns);
-		process->crowd.active_ns =
-			max(process->crowd.active_ns, gq->policy.seen.active_ns);
-		process->crowd.standing = max(process->crowd.standing, gq->policy.standing);
-		if (process->crowd.idle.off && gq->policy.preempted) {
-			process->crowd.queues_off++;
+		process->works |= crowd_works(gq, now_ns);
+		process->active_ns = max(process->active_ns, gq->policy.seen.active_ns);
+		process->standing = max(process->standing, gq->policy.standing);
+		if (process->idle.off && gq->policy.preempted) {
+			process->queues_off++;
 			nr_off++;
 		}
 	}
@@ -147,40 +159,44 @@ struct crowd {
 
 static void crowd_look_at(struct crowd *crowd, const struct gpreempt_process *process)
 {
+	const struct gpreempt_process_crowd *seen = crowd_process(process);
+
 	crowd->look.told = gpreempt_doorbell_tells(process);
-	crowd->look.works = process->crowd.works;
-	crowd->look.active_ns = process->crowd.active_ns;
-	crowd->look.outranks = process->crowd.standing > crowd->lowest;
-	crowd->look.waits_for_lower = process->crowd.standing > crowd->lowest_idle;
+	crowd->look.works = seen->works;
+	crowd->look.active_ns = seen->active_ns;
+	crowd->look.outranks = seen->standing > crowd->lowest;
+	crowd->look.waits_for_lower = seen->standing > crowd->lowest_idle;
 }
 
 static void crowd_return(struct gpreempt_node *gn, struct crowd *crowd,
 			 struct gpreempt_process *process, u64 now_ns)
 {
-	struct gpreempt_idle_process *idle = &process->crowd.idle;
+	struct gpreempt_process_crowd *seen = crowd_process(process);
+	struct gpreempt_idle_process *idle = &seen->idle;
 
 	crowd_look_at(crowd, process);
 	if (gpreempt_idle_returns(idle, &crowd->look)) {
 		gpreempt_idle_returned(idle, &crowd->look, now_ns);
-		process->crowd.changed = true;
-		crowd->queues += process->crowd.queues_off;
+		seen->changed = true;
+		crowd->queues += seen->queues_off;
 	}
 	crowd->nr_off += idle->off;
-	crowd->lowest = min(crowd->lowest, process->crowd.standing);
+	crowd->lowest = min(crowd->lowest, seen->standing);
 	if (!idle->off && crowd->look.told && !crowd->look.works)
-		crowd->lowest_idle = min(crowd->lowest_idle, process->crowd.standing);
+		crowd->lowest_idle = min(crowd->lowest_idle, seen->standing);
 }
 
 static void crowd_leave(struct gpreempt_node *gn, struct crowd *crowd,
 			struct gpreempt_process *process, u64 now_ns)
 {
-	struct gpreempt_idle_process *idle = &process->crowd.idle;
+	struct gpreempt_idle_node *costs = &crowd_node(gn)->idle;
+	struct gpreempt_idle_process *idle = &crowd_process(process)->idle;
 	u64 pass_ns = gn->policy.pass_ns ?: CROWD_ASSUMED_PASS_NS;
 
 	crowd_look_at(crowd, process);
-	if (gpreempt_idle_leaves(&gn->crowd.idle, idle, &crowd->look, now_ns)) {
-		gpreempt_idle_left(&gn->crowd.idle, idle, pass_ns + gn->policy.device.connect_ns, now_ns);
-		process->crowd.changed = true;
+	if (gpreempt_idle_leaves(costs, idle, &crowd->look, now_ns)) {
+		gpreempt_idle_left(costs, idle, pass_ns + gn->policy.device.connect_ns, now_ns);
+		crowd_process(process)->changed = true;
 		crowd->nr_off++;
 	}
 	crowd->stays |= !idle->off;
@@ -194,51 +210,50 @@ typedef void (*crowd_fn)(struct gpreempt_node *gn, struct crowd *crowd,
 /* Once for each process that the survey has seen; what has come since has the next look. */
 static void crowd_for_each(struct gpreempt_node *gn, struct crowd *crowd, crowd_fn fn, u64 now_ns)
 {
-	u64 step = ++gn->crowd.steps;
+	struct gpreempt_node_crowd *node = crowd_node(gn);
+	u64 step = ++node->steps;
 	struct gpreempt_queue *gq;
 
 	list_for_each_entry_srcu(gq, &gn->queues.list, link,
 				 srcu_read_lock_held(&gn->queues.srcu)) {
-		struct gpreempt_process *process = gq->process;
+		struct gpreempt_process_crowd *process = crowd_process(gq->process);
 
-		if (process->crowd.looked != gn->crowd.looks)
+		if (process->looked != node->looks)
 			continue;
-		if (process->crowd.step != step)
-			fn(gn, crowd, process, now_ns);
-		process->crowd.step = step;
+		if (process->step != step)
+			fn(gn, crowd, gq->process, now_ns);
+		process->step = step;
 	}
 }
 
 /* The policy is told. */
 static bool crowd_apply(struct gpreempt_node *gn)
 {
+	u64 look = crowd_node(gn)->looks;
 	struct gpreempt_queue *gq;
 	bool changed = false;
 
 	list_for_each_entry_srcu(gq, &gn->queues.list, link,
 				 srcu_read_lock_held(&gn->queues.srcu)) {
-		if (gq->process->crowd.looked != gn->crowd.looks || !gq->process->crowd.changed)
+		const struct gpreempt_process_crowd *process = crowd_process(gq->process);
+
+		if (process->looked != look || !process->changed)
 			continue;
+		gq->process->idle = process->idle.off;
 		gpreempt_priority_hold(gq);
 		changed = true;
 	}
 	return changed;
 }
 
-/**
- * gpreempt_crowd_look() - which idle processes leave the device with this pass, which come back?
- * @gn: the node, of which something is off for idleness, or has turns
- * @now_ns: time of the pass
- *
- * Those that come back may take the place of others: all go with one runlist.
- *
- * Context: the monitor, in the read section of its pass, before it samples.
- *
- * Return: true if any does: all queues have to be looked at
+/*
+ * Which idle processes leave the device with this pass, which come back? Those that come back may
+ * take the place of others: all go with one runlist. Returns true if any does.
  */
-bool gpreempt_crowd_look(struct gpreempt_node *gn, u64 now_ns)
+static bool crowd_look(struct gpreempt_node *gn, u64 now_ns)
 {
 	struct device_queue_manager *dqm = gn->node->dqm;
+	struct gpreempt_node_crowd *node = crowd_node(gn);
 	struct crowd crowd = {
 		.look.idle_ns = crowd_idle_ns(gn),
 		.lowest = GPREEMPT_PRIORITY_MAX,
@@ -257,9 +272,47 @@ bool gpreempt_crowd_look(struct gpreempt_node *gn, u64 now_ns)
 		!crowd_fits(gn, crowd.queues,
 			    crowd.processes - min(crowd.processes, crowd.nr_off));
 	crowd_for_each(gn, &crowd, crowd_leave, now_ns);
-	gn->crowd.nr_off = crowd.nr_off;
-	gn->crowd.waits = crowd.look.idle_ns && !crowd.look.fits && crowd.stays;
-	gn->crowd.crowded = crowd.look.crowded;
-	gn->crowd.settles = crowd.settles;
+	node->nr_off = crowd.nr_off;
+	node->waits = crowd.look.idle_ns && !crowd.look.fits && crowd.stays;
+	node->crowded = crowd.look.crowded;
+	node->settles = crowd.settles;
 	return crowd_apply(gn);
 }
+
+/* Something is off for idleness, or may leave, for which it has to be looked. */
+static inline bool crowd_watches(const struct gpreempt_node *gn)
+{
+	return unlikely(crowd_node(gn)->nr_off || (gn->tun.idle_ns && READ_ONCE(gn->hw.turns)));
+}
+
+/* Processes that leave or come back are sampled with all others */
+static u8 crowd_hear(struct gpreempt_node *gn, u64 now_ns)
+{
+	bool changed = crowd_watches(gn) && crowd_look(gn, now_ns);
+
+	/* May more of them leave? */
+	gn->policy.idle_ns = crowd_watches(gn) && crowd_node(gn)->waits ? gn->tun.idle_ns : 0;
+	return changed ? GPREEMPT_HEARD_NEWS : 0;
+}
+
+static void crowd_nap(struct gpreempt_node *gn, struct gpreempt_nap *nap)
+{
+	const struct gpreempt_node_crowd *node = crowd_node(gn);
+	u64 interval_ns = gn->tun.params.interval_ns;
+
+	if (!gn->policy.idle_ns)
+		return;
+	/* If nothing waits for slots there is time to find those that are idle. */
+	if (!node->crowded)
+		interval_ns = max(interval_ns, node->settles ? CROWD_SETTLE_NAP_NS : CROWD_NAP_NS);
+	nap->ns = min(nap->ns, interval_ns);
+}
+
+const struct gpreempt_room gpreempt_room_crowd = {
+	.hear = crowd_hear,
+	.nap = crowd_nap,
+	.parts = {
+		[GPREEMPT_OF_NODE] = &crowd_node_part,
+		[GPREEMPT_OF_PROCESS] = &crowd_process_part,
+	},
+};

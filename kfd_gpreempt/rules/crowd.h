@@ -47,6 +47,6 @@ struct gpreempt_process_crowd {
 	bool changed;
 };
 
-bool gpreempt_crowd_look(struct gpreempt_node *gn, u64 now_ns);
+extern const struct gpreempt_room gpreempt_room_crowd;
 
 #endif /* GPREEMPT_CROWD_H */

@@ -28,6 +28,7 @@
 #include "core/rooms.h"
 #include "compat/compat.h"
 #include "group.h"
+#include "job.h"
 #include "share.h"
 
 /* Cgroups that are gone are looked for so often, while any has a share. */
@@ -60,6 +61,9 @@ static DEFINE_SPINLOCK(groups_spinlock);
 static u32 nr_places;
 static u32 generation;
 static u32 last_serial;
+
+GPREEMPT_PART(group_node, struct gpreempt_node, struct gpreempt_node_group)
+GPREEMPT_PART(group_process, struct gpreempt_process, struct gpreempt_process_group)
 
 /* 0: there is none. */
 static u32 group_find(u64 cgroup_id, u64 job)
@@ -189,7 +193,7 @@ void gpreempt_group_clear(u64 cgroup_id, u64 job)
 u32 gpreempt_group_read(const struct gpreempt_node *gn, struct gpreempt_group_seen *seen, u32 max)
 {
 	/* Pairs with the release where they come. */
-	const struct gpreempt_policy_entity *e = smp_load_acquire(&gn->group.entities);
+	const struct gpreempt_policy_entity *e = smp_load_acquire(&group_node(gn)->entities);
 	u32 numbers[GPREEMPT_GROUPS_MAX] = { 0 };
 	u32 i, nr = 0;
 
@@ -217,7 +221,7 @@ static void group_make_room(struct gpreempt_node *gn)
 {
 	struct gpreempt_policy_entity *entities;
 
-	if (!READ_ONCE(nr_places) || gn->group.entities)
+	if (!READ_ONCE(nr_places) || group_node(gn)->entities)
 		return;
 	entities = kvcalloc(GPREEMPT_GROUP_ENTITIES, sizeof(*entities), GFP_KERNEL);
 	if (!entities) {
@@ -225,19 +229,20 @@ static void group_make_room(struct gpreempt_node *gn)
 		return;
 	}
 	/* Pairs with the acquire of those that show them. */
-	smp_store_release(&gn->group.entities, entities);
+	smp_store_release(&group_node(gn)->entities, entities);
 }
 
 /* Both of a group's. What they have had stays, if it is the same group. */
 static void group_copy(struct gpreempt_node *gn, u32 at, const struct place *place)
 {
-	struct gpreempt_policy_entity *e = &gn->group.entities[2 * at], *members = e + 1;
+	struct gpreempt_node_group *node = group_node(gn);
+	struct gpreempt_policy_entity *e = &node->entities[2 * at], *members = e + 1;
 
-	if (gn->group.serials[at] != place->serial) {
+	if (node->serials[at] != place->serial) {
 		*e = (struct gpreempt_policy_entity){ 0 };
 		*members = (struct gpreempt_policy_entity){ 0 };
 	}
-	gn->group.serials[at] = place->serial;
+	node->serials[at] = place->serial;
 	e->used = place->used;
 	e->weight = at == ROOT ? GPREEMPT_WEIGHT_NORMAL : place->group.weight;
 	e->min_pct = place->group.min_pct;
@@ -251,24 +256,25 @@ static void group_copy(struct gpreempt_node *gn, u32 at, const struct place *pla
 /* Take in what was set */
 static u8 group_take(struct gpreempt_node *gn, u64 now_ns)
 {
+	struct gpreempt_node_group *node = group_node(gn);
 	u32 i;
 
-	if (gn->group.generation == READ_ONCE(generation) || !gn->group.entities)
+	if (node->generation == READ_ONCE(generation) || !node->entities)
 		return 0;
 	spin_lock(&groups_spinlock);
-	for (i = 0; i < max(nr_places, gn->group.nr); i++)
+	for (i = 0; i < max(nr_places, node->nr); i++)
 		group_copy(gn, i, &places[i]);
-	WRITE_ONCE(gn->group.nr, nr_places);
-	WRITE_ONCE(gn->group.generation, generation);
+	WRITE_ONCE(node->nr, nr_places);
+	WRITE_ONCE(node->generation, generation);
 	spin_unlock(&groups_spinlock);
-	gn->group.taken = true;
+	node->taken = true;
 	return GPREEMPT_HEARD_CHANGE;
 }
 
 /* Has a node no memory for the groups that there are? */
 static bool group_waits(const struct gpreempt_node *gn)
 {
-	return READ_ONCE(nr_places) && !gn->group.entities;
+	return READ_ONCE(nr_places) && !group_node(gn)->entities;
 }
 
 /*
@@ -299,20 +305,24 @@ static u32 group_of(u64 job, struct cgroup *cgroup, struct gpreempt_policy_entit
 static bool group_is_known(const struct gpreempt_process *process, u64 job,
 			   const struct cgroup *cgroup)
 {
-	return READ_ONCE(process->group.generation) == READ_ONCE(process->gn->group.generation) &&
-	       READ_ONCE(process->group.job) == job &&
-	       READ_ONCE(process->group.cgroup_id) == cgroup_id(cgroup);
+	const struct gpreempt_node_group *node = group_node(process->gn);
+	const struct gpreempt_process_group *known = group_process(process);
+
+	return READ_ONCE(known->generation) == READ_ONCE(node->generation) &&
+	       READ_ONCE(known->job) == job &&
+	       READ_ONCE(known->cgroup_id) == cgroup_id(cgroup);
 }
 
 /* Let the policy know the group of a process */
 static void group_derive(struct gpreempt_process *process)
 {
-	struct gpreempt_node *gn = process->gn;
+	const struct gpreempt_node_group *node = group_node(process->gn);
+	struct gpreempt_process_group *known = group_process(process);
 	u64 job = gpreempt_job_privileged_id(process);
 	struct cgroup *cgroup;
 	u32 group;
 
-	if (!gn->group.nr) {
+	if (!node->nr) {
 		process->policy.group = ROOT;
 		return;
 	}
@@ -321,24 +331,26 @@ static void group_derive(struct gpreempt_process *process)
 	if (group_is_known(process, job, cgroup))
 		goto unlock;
 	spin_lock(&groups_spinlock);
-	group = group_of(job, cgroup, gn->group.entities);
+	group = group_of(job, cgroup, node->entities);
 	spin_unlock(&groups_spinlock);
-	WRITE_ONCE(process->group.generation, gn->group.generation);
-	WRITE_ONCE(process->group.job, job);
-	WRITE_ONCE(process->group.cgroup_id, cgroup_id(cgroup));
+	WRITE_ONCE(known->generation, node->generation);
+	WRITE_ONCE(known->job, job);
+	WRITE_ONCE(known->cgroup_id, cgroup_id(cgroup));
 	/* One that has been set since is taken in by the next pass. */
-	WRITE_ONCE(process->policy.group, group < gn->group.nr ? group : ROOT);
+	WRITE_ONCE(process->policy.group, group < node->nr ? group : ROOT);
 unlock:
 	rcu_read_unlock();
 }
 
 /* Let the policy know of groups that were taken in */
-static void group_use(struct gpreempt_node *gn)
+static void group_use(struct gpreempt_node *gn, bool all, u64 now_ns)
 {
-	if (!gn->group.taken)
+	struct gpreempt_node_group *node = group_node(gn);
+
+	if (!node->taken)
 		return;
-	gn->group.taken = false;
-	gpreempt_share_use(&gn->policy, gn->group.entities, 2 * gn->group.nr);
+	node->taken = false;
+	gpreempt_share_use(&gn->policy, node->entities, 2 * node->nr);
 }
 
 /* May a process have another group than the monitor knows? */
@@ -361,7 +373,7 @@ static bool group_moved(struct gpreempt_node *gn)
 /* A node is gone */
 static void group_free_node(struct gpreempt_node *gn)
 {
-	kvfree(gn->group.entities);
+	kvfree(group_node(gn)->entities);
 }
 
 /* Forget everything */
@@ -386,4 +398,8 @@ const struct gpreempt_room gpreempt_room_group = {
 	.derive = group_derive,
 	.sampled = group_use,
 	.moved = group_moved,
+	.parts = {
+		[GPREEMPT_OF_NODE] = &group_node_part,
+		[GPREEMPT_OF_PROCESS] = &group_process_part,
+	},
 };

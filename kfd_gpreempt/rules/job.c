@@ -66,7 +66,9 @@
 
 #include "core/node.h"
 #include "core/rooms.h"
+#include "job.h"
 #include "news.h"
+#include "account/usage.h"
 
 /**
  * struct job - processes that belong together
@@ -104,6 +106,9 @@ struct gpreempt_job_place {
 	u32 nr_processes;
 	struct gpreempt_policy_job policy;
 };
+
+GPREEMPT_PART(job_node, struct gpreempt_node, struct gpreempt_node_job)
+GPREEMPT_PART(job_process, struct gpreempt_process, struct gpreempt_process_job)
 
 /* Under gpreempt_lock */
 static DEFINE_HASHTABLE(jobs, 6);
@@ -171,7 +176,7 @@ static struct gpreempt_job_place *job_find_place_locked(const struct gpreempt_no
 {
 	struct gpreempt_job_place *place;
 
-	list_for_each_entry(place, &gn->job.places, link)
+	list_for_each_entry(place, &job_node(gn)->places, link)
 		if (gpreempt_membership_is(&place->job->as, as))
 			return place;
 	return NULL;
@@ -181,6 +186,7 @@ static struct gpreempt_job_place *job_find_place_locked(const struct gpreempt_no
 static struct gpreempt_job_place *job_make_place_locked(struct gpreempt_node *gn,
 							const struct gpreempt_membership *as)
 {
+	struct gpreempt_node_job *node = job_node(gn);
 	struct gpreempt_job_place *place = job_find_place_locked(gn, as);
 	struct job *job;
 
@@ -197,12 +203,12 @@ static struct gpreempt_job_place *job_make_place_locked(struct gpreempt_node *gn
 	place->policy.wanted_priority = GPREEMPT_PRIORITY_MIN;
 	place->policy.top_elsewhere = GPREEMPT_PRIORITY_MIN;
 	job->nr_places++;
-	gpreempt_news_end(&job->news[gn->job.slot]);
-	WRITE_ONCE(job->news[gn->job.slot].top, GPREEMPT_PRIORITY_MIN);
-	WRITE_ONCE(job->at[gn->job.slot], gn);
+	gpreempt_news_end(&job->news[node->slot]);
+	WRITE_ONCE(job->news[node->slot].top, GPREEMPT_PRIORITY_MIN);
+	WRITE_ONCE(job->at[node->slot], gn);
 	/* Those that see the bit see what belongs to it. */
-	smp_store_release(&job->nodes, job->nodes | BIT_ULL(gn->job.slot));
-	list_add_tail_rcu(&place->link, &gn->job.places);
+	smp_store_release(&job->nodes, job->nodes | BIT_ULL(node->slot));
+	list_add_tail_rcu(&place->link, &node->places);
 	return place;
 }
 
@@ -210,7 +216,7 @@ static struct gpreempt_job_place *job_make_place_locked(struct gpreempt_node *gn
 static void job_unlink_place_locked(struct gpreempt_node *gn, struct gpreempt_job_place *place)
 {
 	struct job *job = place->job;
-	u32 slot = gn->job.slot;
+	u32 slot = job_node(gn)->slot;
 
 	list_del_rcu(&place->link);
 	WRITE_ONCE(job->nodes, job->nodes & ~BIT_ULL(slot));
@@ -224,12 +230,13 @@ static void job_unlink_place_locked(struct gpreempt_node *gn, struct gpreempt_jo
 /* Returns what is to be freed when no reader is left; NULL: nothing. */
 static struct gpreempt_job_place *job_leave_locked(struct gpreempt_process *process)
 {
-	struct gpreempt_job_place *place = process->job.place;
+	struct gpreempt_process_job *in = job_process(process);
+	struct gpreempt_job_place *place = in->place;
 
 	if (!place)
 		return NULL;
-	WRITE_ONCE(process->job.place, NULL);
-	WRITE_ONCE(process->job.id, 0);
+	WRITE_ONCE(in->place, NULL);
+	WRITE_ONCE(in->id, 0);
 	if (--place->nr_processes)
 		return NULL;
 	job_unlink_place_locked(process->gn, place);
@@ -239,19 +246,20 @@ static struct gpreempt_job_place *job_leave_locked(struct gpreempt_process *proc
 static void job_join_locked(struct gpreempt_process *process, const struct gpreempt_membership *as)
 {
 	struct gpreempt_node *gn = process->gn;
+	struct gpreempt_process_job *in = job_process(process);
 	struct gpreempt_job_place *place;
 
-	if (!as->id || gn->job.slot == GPREEMPT_NEWS_NODES)
+	if (!as->id || job_node(gn)->slot == GPREEMPT_NEWS_NODES)
 		return;
 	place = job_make_place_locked(gn, as);
 	if (!place)
 		return;
 	place->nr_processes++;
 	WRITE_ONCE(place->job->as.stay, as->stay);
-	WRITE_ONCE(process->job.id, as->id);
+	WRITE_ONCE(in->id, as->id);
 	gpreempt_usage_job(process, as);
 	/* Pairs with the acquire of the monitor. */
-	smp_store_release(&process->job.place, place);
+	smp_store_release(&in->place, place);
 }
 
 /* A process has come to a node, with what it inherits; the monitor does not know it yet. */
@@ -268,19 +276,19 @@ static void job_join(struct gpreempt_process *process)
 static void job_leave(struct gpreempt_process *process)
 {
 	lockdep_assert_held(&gpreempt_lock);
-	process->job.gone = job_leave_locked(process);
+	job_process(process)->gone = job_leave_locked(process);
 }
 
 /* Free what job_leave() has left */
 static void job_free_process(struct gpreempt_process *process)
 {
-	job_free_place(process->job.gone);
+	job_free_place(job_process(process)->gone);
 }
 
 /* Is it in another job than it should be? Then it changes. */
 static bool job_change_locked(struct gpreempt_process *process, struct list_head *gone)
 {
-	struct gpreempt_job_place *place = process->job.place, *left;
+	struct gpreempt_job_place *place = job_process(process)->place, *left;
 	struct gpreempt_membership as;
 
 	/* Of a program that has ended, what it was in stays. */
@@ -355,16 +363,29 @@ void gpreempt_job_update_all(void)
 u64 gpreempt_job_privileged_id(const struct gpreempt_process *process)
 {
 	/* Pairs with the release where it is published. */
-	const struct gpreempt_job_place *place = smp_load_acquire(&process->job.place);
+	const struct gpreempt_job_place *place = smp_load_acquire(&job_process(process)->place);
 
 	return place && place->job->as.privileged ? place->job->as.id : 0;
+}
+
+/**
+ * gpreempt_job_id() - which job a process is in, to show it
+ * @process: the process
+ *
+ * Context: the process stays.
+ *
+ * Return: the id; 0: it is in none
+ */
+u64 gpreempt_job_id(const struct gpreempt_process *process)
+{
+	return READ_ONCE(job_process(process)->id);
 }
 
 /* Let the policy know the job of a process */
 static void job_derive(struct gpreempt_process *process)
 {
 	/* Pairs with the release where it is published. */
-	struct gpreempt_job_place *place = smp_load_acquire(&process->job.place);
+	struct gpreempt_job_place *place = smp_load_acquire(&job_process(process)->place);
 
 	process->policy.job = place ? &place->policy : NULL;
 }
@@ -372,17 +393,18 @@ static void job_derive(struct gpreempt_process *process)
 /* Take in what other nodes say of the jobs of a node */
 static u8 job_hear(struct gpreempt_node *gn, u64 now_ns)
 {
+	const struct gpreempt_node_job *node = job_node(gn);
 	struct gpreempt_job_place *place;
 	bool news = false;
 	u64 nodes;
 
 	gn->policy.jobs = NULL;
-	list_for_each_entry_srcu(place, &gn->job.places, link,
+	list_for_each_entry_srcu(place, &node->places, link,
 				 srcu_read_lock_held(&gn->queues.srcu)) {
 		/* Pairs with the release where a node comes. */
 		nodes = smp_load_acquire(&place->job->nodes);
 		place->policy.gang = !READ_ONCE(place->job->as.stay);
-		news |= gpreempt_news_hear(&place->policy, place->job->news, nodes, gn->job.slot,
+		news |= gpreempt_news_hear(&place->policy, place->job->news, nodes, node->slot,
 					   now_ns);
 		place->policy.next = gn->policy.jobs;
 		gn->policy.jobs = &place->policy;
@@ -395,9 +417,9 @@ static void job_tell(struct gpreempt_node *gn, u64 now_ns)
 {
 	struct gpreempt_job_place *place;
 	enum gpreempt_news_change change;
-	u32 slot = gn->job.slot;
+	u32 slot = job_node(gn)->slot;
 
-	list_for_each_entry_srcu(place, &gn->job.places, link,
+	list_for_each_entry_srcu(place, &job_node(gn)->places, link,
 				 srcu_read_lock_held(&gn->queues.srcu)) {
 		change = gpreempt_news_tell(&place->job->news[slot], &place->policy, now_ns);
 		if (change != GPREEMPT_NEWS_SAME)
@@ -412,53 +434,49 @@ static void job_tell(struct gpreempt_node *gn, u64 now_ns)
 static void job_end(struct gpreempt_node *gn)
 {
 	struct gpreempt_job_place *place;
-	u32 slot = gn->job.slot;
+	u32 slot = job_node(gn)->slot;
 	int idx;
 
 	idx = srcu_read_lock(&gn->queues.srcu);
-	list_for_each_entry_srcu(place, &gn->job.places, link,
+	list_for_each_entry_srcu(place, &job_node(gn)->places, link,
 				 srcu_read_lock_held(&gn->queues.srcu))
 		if (gpreempt_news_end(&place->job->news[slot]))
 			job_tell_others(place->job, slot, false);
 	srcu_read_unlock(&gn->queues.srcu, idx);
 }
 
-/**
- * gpreempt_job_init_node() - a node comes up
- * @gn: the node, new
- *
- * Context: gpreempt_lifecycle held.
- */
-void gpreempt_job_init_node(struct gpreempt_node *gn)
+/* A node comes up */
+static void job_init_node(struct gpreempt_node *gn)
 {
+	struct gpreempt_node_job *node = job_node(gn);
+
 	lockdep_assert_held(&gpreempt_lifecycle);
-	INIT_LIST_HEAD(&gn->job.places);
-	gn->job.slot = ~slots ? __builtin_ctzll(~slots) : GPREEMPT_NEWS_NODES;
+	INIT_LIST_HEAD(&node->places);
+	node->slot = ~slots ? __builtin_ctzll(~slots) : GPREEMPT_NEWS_NODES;
 	if (~slots)
-		slots |= BIT_ULL(gn->job.slot);
+		slots |= BIT_ULL(node->slot);
 	else
 		dev_info(gn->node->adev->dev, "gpreempt: gpu %u is one more than jobs can use: its processes are in none\n",
 			 gn->node->id);
 }
 
-/**
- * gpreempt_job_free_node() - a node is gone
- * @gn: the node; no process is on it any more
- *
- * Context: gpreempt_lifecycle held; may sleep. Monitors of other nodes that have seen it have
+/*
+ * A node is gone, and no process is on it any more. Monitors of other nodes that have seen it have
  * finished with it.
  */
-void gpreempt_job_free_node(struct gpreempt_node *gn)
+static void job_free_node(struct gpreempt_node *gn)
 {
+	u32 slot = job_node(gn)->slot;
+
 	lockdep_assert_held(&gpreempt_lifecycle);
 	synchronize_rcu();
-	if (gn->job.slot < GPREEMPT_NEWS_NODES)
-		slots &= ~BIT_ULL(gn->job.slot);
+	if (slot < GPREEMPT_NEWS_NODES)
+		slots &= ~BIT_ULL(slot);
 }
 
 const struct gpreempt_room gpreempt_room_job = {
-	.start_node = gpreempt_job_init_node,
-	.stop_node = gpreempt_job_free_node,
+	.start_node = job_init_node,
+	.stop_node = job_free_node,
 	.process_added = job_join,
 	.process_gone = job_leave,
 	.process_freed = job_free_process,
@@ -468,4 +486,8 @@ const struct gpreempt_room gpreempt_room_job = {
 	.decided = job_tell,
 	.ended = job_end,
 	.tend = job_update_node,
+	.parts = {
+		[GPREEMPT_OF_NODE] = &job_node_part,
+		[GPREEMPT_OF_PROCESS] = &job_process_part,
+	},
 };

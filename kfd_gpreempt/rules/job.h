@@ -33,9 +33,8 @@ struct gpreempt_process_job {
 };
 
 void gpreempt_job_update_all(void);
+u64 gpreempt_job_id(const struct gpreempt_process *process);
 u64 gpreempt_job_privileged_id(const struct gpreempt_process *process);
-void gpreempt_job_init_node(struct gpreempt_node *gn);
-void gpreempt_job_free_node(struct gpreempt_node *gn);
 
 extern const struct gpreempt_room gpreempt_room_job;
 

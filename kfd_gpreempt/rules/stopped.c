@@ -26,11 +26,11 @@
  * exempt process stays on the device.
  */
 #include <linux/cgroup.h>
-#include <linux/minmax.h>
 #include <linux/rcupdate.h>
 #include <linux/sched/signal.h>
 
 #include "core/node.h"
+#include "core/rooms.h"
 #include "compat/compat.h"
 #include "stopped.h"
 
@@ -39,15 +39,8 @@
 /* A program can have many threads that have ended and wait for its own debugger. */
 #define STOPPED_THREADS	32
 
-/**
- * gpreempt_stopped_matters() - would a process leave the device if it were stopped or frozen?
- * @process: the process, whose settings have been taken in
- *
- * Context: the monitor.
- *
- * Return: true if it would
- */
-bool gpreempt_stopped_matters(const struct gpreempt_process *process)
+/* Would the process leave the device if it were stopped or frozen? */
+static bool stopped_matters(const struct gpreempt_process *process)
 {
 	switch (process->priority.follow_stop) {
 	case GPREEMPT_FOLLOW_STOP_ALWAYS:
@@ -79,33 +72,19 @@ static bool stopped_is_frozen(struct task_struct *leader)
 	return frozen;
 }
 
-/**
- * gpreempt_stopped() - is a process stopped or frozen, and has to leave the device for it?
- * @process: the process
- *
- * Context: the monitor.
- *
- * Return: true if its queues are to be off the device
- */
-bool gpreempt_stopped(const struct gpreempt_process *process)
+/* Is it to leave the device? The node looks again soon. */
+static void stopped_derive(struct gpreempt_process *process)
 {
 	struct task_struct *leader = process->p->lead_thread;
 
-	if (!gpreempt_stopped_matters(process))
-		return false;
-	return READ_ONCE(leader->signal->flags) & SIGNAL_STOP_STOPPED || stopped_is_frozen(leader);
+	process->stopped = false;
+	if (!stopped_matters(process))
+		return;
+	gpreempt_monitor_derive_within(process->gn, STOPPED_LOOK_NS);
+	process->stopped = READ_ONCE(leader->signal->flags) & SIGNAL_STOP_STOPPED ||
+			   stopped_is_frozen(leader);
 }
 
-/**
- * gpreempt_stopped_within_ns() - how long may a node not look whether its processes are stopped?
- * @gn: the node
- * @ns: so long it may for other reasons
- *
- * Context: the monitor.
- *
- * Return: the time
- */
-u64 gpreempt_stopped_within_ns(const struct gpreempt_node *gn, u64 ns)
-{
-	return gn->monitor.stops_matter ? min(ns, STOPPED_LOOK_NS) : ns;
-}
+const struct gpreempt_room gpreempt_room_stopped = {
+	.derive = stopped_derive,
+};

@@ -3,13 +3,6 @@
 #ifndef GPREEMPT_STOPPED_H
 #define GPREEMPT_STOPPED_H
 
-#include <linux/types.h>
-
-struct gpreempt_node;
-struct gpreempt_process;
-
-bool gpreempt_stopped_matters(const struct gpreempt_process *process);
-bool gpreempt_stopped(const struct gpreempt_process *process);
-u64 gpreempt_stopped_within_ns(const struct gpreempt_node *gn, u64 ns);
+extern const struct gpreempt_room gpreempt_room_stopped;
 
 #endif /* GPREEMPT_STOPPED_H */

@@ -54,6 +54,7 @@
 #include "core/node.h"
 #include "core/rooms.h"
 #include "compat/compat.h"
+#include "doorbell.h"
 
 /*
  * Polling for a moment is cheaper than a fault: a program's gap between two kernels is not the end
@@ -187,6 +188,9 @@ struct gpreempt_doorbells {
 	bool slow;
 	u32 revoked;
 };
+
+GPREEMPT_PART(doorbell_node, struct gpreempt_node, struct gpreempt_node_doorbell)
+GPREEMPT_PART(doorbell_process, struct gpreempt_process, struct gpreempt_process_doorbell)
 
 /* A work item that is stuck stops no other. NULL: no process is armed. */
 static struct workqueue_struct *withdrawals;
@@ -390,7 +394,7 @@ static void doorbell_learn(struct gpreempt_doorbells *d, u64 now_ns)
  */
 static void doorbell_disarm(struct gpreempt_doorbells *d, bool written)
 {
-	struct gpreempt_process *process;
+	struct gpreempt_process_doorbell *part;
 	u64 now_ns;
 
 	if (READ_ONCE(d->state) == DOORBELLS_MAPPED ||
@@ -400,23 +404,23 @@ static void doorbell_disarm(struct gpreempt_doorbells *d, bool written)
 	WRITE_ONCE(d->written_ns, now_ns);
 	doorbell_learn(d, now_ns);
 	spin_lock(&d->lock);
-	list_for_each_entry(process, &d->processes, doorbell.peer) {
+	list_for_each_entry(part, &d->processes, peer) {
 		if (written)
-			gpreempt_stats_doorbell(process);
-		if (READ_ONCE(process->gn->tun.wakeup) != GPREEMPT_WAKEUP_POLL)
-			doorbell_wake(process->gn, now_ns);
+			gpreempt_stats_doorbell(part->process);
+		if (READ_ONCE(part->process->gn->tun.wakeup) != GPREEMPT_WAKEUP_POLL)
+			doorbell_wake(part->process->gn, now_ns);
 	}
 	spin_unlock(&d->lock);
 }
 
-static struct gpreempt_node *doorbell_node_locked(u64 offset)
+static struct gpreempt_node_doorbell *doorbell_node_locked(u64 offset)
 {
-	struct gpreempt_node *gn;
+	struct gpreempt_node_doorbell *node;
 
 	lockdep_assert_held(&doorbell_lock);
-	list_for_each_entry(gn, &doorbell_nodes, doorbell.peer)
-		if (gn->node->id == KFD_MMAP_GET_GPU_ID(offset))
-			return gn;
+	list_for_each_entry(node, &doorbell_nodes, peer)
+		if (node->gn->node->id == KFD_MMAP_GET_GPU_ID(offset))
+			return node;
 	return NULL;
 }
 
@@ -447,27 +451,27 @@ static void doorbell_begin_to_revoke_locked(struct gpreempt_doorbells *d)
 }
 
 /* The node whose revocation is the next for @d; NULL: nothing is left of what was revoked. */
-static const struct gpreempt_node *doorbell_next_locked(const struct gpreempt_doorbells *d)
+static const struct gpreempt_node_doorbell *
+doorbell_next_locked(const struct gpreempt_doorbells *d)
 {
-	const struct gpreempt_node *gn, *next = NULL;
+	const struct gpreempt_node_doorbell *node, *next = NULL;
 
-	list_for_each_entry(gn, &doorbell_nodes, doorbell.peer)
-		if (gn->doorbell.revoked > d->revoked &&
-		    (!next || gn->doorbell.revoked < next->doorbell.revoked))
-			next = gn;
+	list_for_each_entry(node, &doorbell_nodes, peer)
+		if (node->revoked > d->revoked && (!next || node->revoked < next->revoked))
+			next = node;
 	return next;
 }
 
 /* Which GPU's doorbells are the next to be taken away? Returns false if none are: it is over. */
 static bool doorbell_next_to_revoke(struct gpreempt_doorbells *d, u32 *id)
 {
-	const struct gpreempt_node *next;
+	const struct gpreempt_node_doorbell *next;
 
 	spin_lock(&doorbell_lock);
 	next = doorbell_next_locked(d);
 	if (next) {
-		*id = next->node->id;
-		d->revoked = next->doorbell.revoked;
+		*id = next->gn->node->id;
+		d->revoked = next->revoked;
 	} else {
 		d->revoking = false;
 		d->slow = ktime_get_ns() - d->revoke_ns >= REVOKE_WITHIN_MS * NSEC_PER_MSEC;
@@ -520,16 +524,16 @@ static void doorbell_await_no_more(void)
  */
 void kfd_gpreempt_revoked(u64 offset)
 {
+	struct gpreempt_node_doorbell *node;
 	struct gpreempt_doorbells *d;
-	struct gpreempt_node *gn;
 
 	/* The MMIO page goes together with the doorbells. */
 	if ((offset & KFD_MMAP_TYPE_MASK) != KFD_MMAP_TYPE_DOORBELL)
 		return;
 	spin_lock(&doorbell_lock);
-	gn = doorbell_node_locked(offset);
-	if (gn) {
-		gn->doorbell.revoked = ++doorbell_revocations;
+	node = doorbell_node_locked(offset);
+	if (node) {
+		node->revoked = ++doorbell_revocations;
 		list_for_each_entry(d, &doorbell_spaces, peer)
 			doorbell_begin_to_revoke_locked(d);
 	}
@@ -546,14 +550,14 @@ void kfd_gpreempt_revoked(u64 offset)
 static bool doorbell_is_revoked(const struct vm_area_struct *vma, bool again)
 {
 	struct gpreempt_doorbells *d = doorbell_of(vma->vm_file);
-	const struct gpreempt_node *gn;
+	const struct gpreempt_node_doorbell *node;
 	bool revoked;
 
 	spin_lock(&doorbell_lock);
-	gn = doorbell_node_locked((u64)vma->vm_pgoff << PAGE_SHIFT);
-	revoked = !gn || gn->doorbell.revoked > REVOKED_OF(vma->vm_pgoff);
-	if (gn && revoked && again) {
-		d->revoked = min(d->revoked, gn->doorbell.revoked - 1);
+	node = doorbell_node_locked((u64)vma->vm_pgoff << PAGE_SHIFT);
+	revoked = !node || node->revoked > REVOKED_OF(vma->vm_pgoff);
+	if (node && revoked && again) {
+		d->revoked = min(d->revoked, node->revoked - 1);
 		doorbell_begin_to_revoke_locked(d);
 	}
 	spin_unlock(&doorbell_lock);
@@ -652,37 +656,41 @@ bool kfd_gpreempt_maps_doorbells(struct kfd_process_device *pdd, struct vm_area_
 /* A process has its first registered queue on a node */
 static void doorbell_add(struct gpreempt_process *process)
 {
+	struct gpreempt_process_doorbell *part = doorbell_process(process);
 	struct gpreempt_doorbells *d = READ_ONCE(process->p->gpreempt);
 
-	INIT_LIST_HEAD(&process->doorbell.queues);
-	process->doorbell.doorbells = d;
+	part->process = process;
+	INIT_LIST_HEAD(&part->queues);
+	part->doorbells = d;
 	if (!d)
 		return;
 	spin_lock(&d->lock);
-	list_add_tail(&process->doorbell.peer, &d->processes);
+	list_add_tail(&part->peer, &d->processes);
 	spin_unlock(&d->lock);
 }
 
 /* A process has lost its last registered queue on a node */
 static void doorbell_del(struct gpreempt_process *process)
 {
-	struct gpreempt_doorbells *d = process->doorbell.doorbells;
+	struct gpreempt_process_doorbell *part = doorbell_process(process);
+	struct gpreempt_doorbells *d = part->doorbells;
 
 	if (!d)
 		return;
 	spin_lock(&d->lock);
-	list_del(&process->doorbell.peer);
+	list_del(&part->peer);
 	spin_unlock(&d->lock);
 }
 
 /* Add a queue to its process's side on its node */
 static void doorbell_add_queue(struct gpreempt_queue *gq)
 {
-	struct gpreempt_doorbells *d = gq->process->doorbell.doorbells;
+	struct gpreempt_process_doorbell *part = doorbell_process(gq->process);
+	struct gpreempt_doorbells *d = part->doorbells;
 
 	if (d)
 		spin_lock(&d->lock);
-	list_add_tail(&gq->sibling, &gq->process->doorbell.queues);
+	list_add_tail(&gq->sibling, &part->queues);
 	if (d)
 		spin_unlock(&d->lock);
 }
@@ -690,7 +698,7 @@ static void doorbell_add_queue(struct gpreempt_queue *gq)
 /* Take a queue off again */
 static void doorbell_del_queue(struct gpreempt_queue *gq)
 {
-	struct gpreempt_doorbells *d = gq->process->doorbell.doorbells;
+	struct gpreempt_doorbells *d = doorbell_process(gq->process)->doorbells;
 
 	if (d)
 		spin_lock(&d->lock);
@@ -699,15 +707,10 @@ static void doorbell_del_queue(struct gpreempt_queue *gq)
 		spin_unlock(&d->lock);
 }
 
-/**
- * gpreempt_doorbell_wait_readers() - wait until doorbell.c no longer reads a queue's pointers
- * @gq: the queue; new readers do not find what the caller is about to free
- *
- * Context: the queue is registered and stays so.
- */
-void gpreempt_doorbell_wait_readers(const struct gpreempt_queue *gq)
+/* A queue's view is about to go, and is not found any more */
+static void doorbell_wait_readers(const struct gpreempt_queue *gq)
 {
-	struct gpreempt_doorbells *d = gq->process->doorbell.doorbells;
+	struct gpreempt_doorbells *d = doorbell_process(gq->process)->doorbells;
 
 	if (!d)
 		return;
@@ -717,7 +720,7 @@ void gpreempt_doorbell_wait_readers(const struct gpreempt_queue *gq)
 
 static bool doorbell_can_arm(const struct gpreempt_process *process)
 {
-	return process->doorbell.doorbells && !READ_ONCE(process->p->gpreempt_fixed);
+	return doorbell_process(process)->doorbells && !READ_ONCE(process->p->gpreempt_fixed);
 }
 
 /**
@@ -731,7 +734,7 @@ static bool doorbell_can_arm(const struct gpreempt_process *process)
 bool gpreempt_doorbell_tells(const struct gpreempt_process *process)
 {
 	return doorbell_can_arm(process) &&
-	       READ_ONCE(process->doorbell.doorbells->state) == DOORBELLS_ARMED;
+	       READ_ONCE(doorbell_process(process)->doorbells->state) == DOORBELLS_ARMED;
 }
 
 /**
@@ -747,7 +750,7 @@ const char *gpreempt_doorbell_state(const struct gpreempt_process *process)
 {
 	if (READ_ONCE(process->p->gpreempt_fixed))
 		return "fixed";
-	if (!process->doorbell.doorbells)
+	if (!doorbell_process(process)->doorbells)
 		return "plain";
 	return gpreempt_doorbell_tells(process) ? "armed" : "mapped";
 }
@@ -790,15 +793,15 @@ static bool doorbell_queue_idle(const struct gpreempt_node *gn, const struct gpr
 static bool doorbell_all_idle_locked(const struct gpreempt_node *gn,
 				     const struct gpreempt_doorbells *d, u64 *moved)
 {
-	const struct gpreempt_process *process;
+	const struct gpreempt_process_doorbell *part;
 	const struct gpreempt_queue *gq;
 
 	lockdep_assert_held(&d->lock);
 	*moved = 0;
-	list_for_each_entry(process, &d->processes, doorbell.peer) {
-		if (!doorbell_can_arm(process))
+	list_for_each_entry(part, &d->processes, peer) {
+		if (!doorbell_can_arm(part->process))
 			return false;
-		list_for_each_entry(gq, &process->doorbell.queues, sibling)
+		list_for_each_entry(gq, &part->queues, sibling)
 			if (!doorbell_queue_idle(gn, gq, moved))
 				return false;
 	}
@@ -818,18 +821,18 @@ static bool doorbell_all_idle(struct gpreempt_doorbells *d, u64 *moved)
 /* It is over. The monitor that asked learns what came of it. */
 static void doorbell_withdrawn(struct gpreempt_doorbells *d, bool tried, bool late)
 {
-	struct gpreempt_process *process;
+	struct gpreempt_process_doorbell *part;
 
 	spin_lock(&d->lock);
 	d->busy = false;
 	atomic64_dec(&d->user->works);
-	list_for_each_entry(process, &d->processes, doorbell.peer) {
-		if (!tried || process->gn != d->asker)
+	list_for_each_entry(part, &d->processes, peer) {
+		if (!tried || part->process->gn != d->asker)
 			continue;
-		gpreempt_stats_armed(process, late);
+		gpreempt_stats_armed(part->process, late);
 		/* If not, it has been woken. */
 		if (!late)
-			gpreempt_node_look(process->gn);
+			gpreempt_node_look(part->process->gn);
 	}
 	spin_unlock(&d->lock);
 }
@@ -882,7 +885,7 @@ static u64 doorbell_budget_from(const struct gpreempt_node *gn, u64 now_ns)
 {
 	u64 burst_ns = min(now_ns, ARM_BURST * ARM_EVERY_NS);
 
-	return max(READ_ONCE(gn->doorbell.due_ns), now_ns - burst_ns);
+	return max(READ_ONCE(doorbell_node(gn)->due_ns), now_ns - burst_ns);
 }
 
 /*
@@ -891,16 +894,16 @@ static u64 doorbell_budget_from(const struct gpreempt_node *gn, u64 now_ns)
  */
 static bool doorbell_pay_locked(const struct gpreempt_doorbells *d, u64 now_ns)
 {
-	struct gpreempt_process *process;
+	const struct gpreempt_process_doorbell *part;
 
 	lockdep_assert_held(&d->lock);
-	list_for_each_entry(process, &d->processes, doorbell.peer)
-		if (doorbell_counts_costs(process->gn) &&
-		    doorbell_budget_from(process->gn, now_ns) > now_ns)
+	list_for_each_entry(part, &d->processes, peer)
+		if (doorbell_counts_costs(part->process->gn) &&
+		    doorbell_budget_from(part->process->gn, now_ns) > now_ns)
 			return false;
-	list_for_each_entry(process, &d->processes, doorbell.peer)
-		WRITE_ONCE(process->gn->doorbell.due_ns,
-			   doorbell_budget_from(process->gn, now_ns) + ARM_EVERY_NS);
+	list_for_each_entry(part, &d->processes, peer)
+		WRITE_ONCE(doorbell_node(part->process->gn)->due_ns,
+			   doorbell_budget_from(part->process->gn, now_ns) + ARM_EVERY_NS);
 	return true;
 }
 
@@ -930,7 +933,7 @@ static u64 doorbell_pays_ns(const struct gpreempt_node *gn)
 static void doorbell_begin_to_arm(struct gpreempt_node *gn, struct gpreempt_process *process,
 				  u64 now_ns)
 {
-	struct gpreempt_doorbells *d = process->doorbell.doorbells;
+	struct gpreempt_doorbells *d = doorbell_process(process)->doorbells;
 	u64 moved;
 
 	spin_lock(&d->lock);
@@ -949,36 +952,35 @@ static void doorbell_begin_to_arm(struct gpreempt_node *gn, struct gpreempt_proc
 static s32 doorbell_survey(struct gpreempt_node *gn)
 {
 	u32 i, nr = gn->monitor.nr_sampled + gn->monitor.nr_dormant;
+	u64 survey = ++doorbell_node(gn)->surveys;
 	s32 lowest = GPREEMPT_PRIORITY_MAX;
 
-	gn->doorbell.surveys++;
 	for (i = 0; i < nr; i++) {
 		const struct gpreempt_policy_queue *q = gn->monitor.sampled[i];
-		struct gpreempt_process *process =
-			gpreempt_queue_of(gn->monitor.sampled[i])->process;
+		struct gpreempt_process_doorbell *part =
+			doorbell_process(gpreempt_queue_of(gn->monitor.sampled[i])->process);
 
-		if (process->doorbell.survey != gn->doorbell.surveys) {
-			process->doorbell.survey = gn->doorbell.surveys;
-			process->doorbell.idle = true;
-			process->doorbell.active_ns =
-				process->doorbell.doorbells ?
-					READ_ONCE(process->doorbell.doorbells->written_ns) :
-					0;
-			process->doorbell.standing = GPREEMPT_PRIORITY_MIN;
-			process->doorbell.handled = false;
+		if (part->survey != survey) {
+			part->survey = survey;
+			part->idle = true;
+			part->active_ns =
+				part->doorbells ? READ_ONCE(part->doorbells->written_ns) : 0;
+			part->standing = GPREEMPT_PRIORITY_MIN;
+			part->handled = false;
 		}
 		if (q->had_demand || ((q->preempted || q->set.hold) && !q->set.idle) ||
 		    q->seen.pending || q->set.unseen)
-			process->doorbell.idle = false;
-		process->doorbell.active_ns = max(process->doorbell.active_ns, q->seen.active_ns);
-		process->doorbell.standing = max(process->doorbell.standing, q->standing);
+			part->idle = false;
+		part->active_ns = max(part->active_ns, q->seen.active_ns);
+		part->standing = max(part->standing, q->standing);
 		lowest = min(lowest, q->standing);
 	}
 	for (i = 0; i < nr; i++) {
 		struct gpreempt_process *process =
 			gpreempt_queue_of(gn->monitor.sampled[i])->process;
 
-		process->policy.armed = process->doorbell.idle && gpreempt_doorbell_tells(process);
+		process->policy.armed = doorbell_process(process)->idle &&
+					gpreempt_doorbell_tells(process);
 	}
 	return lowest;
 }
@@ -986,9 +988,11 @@ static s32 doorbell_survey(struct gpreempt_node *gn)
 /* Counted once for as long as it lasts: it is looked for instead. */
 static void doorbell_count_fallback(struct gpreempt_node *gn, struct gpreempt_queue *gq)
 {
-	if (!gq->process->doorbell.fallback_counted)
+	struct gpreempt_process_doorbell *part = doorbell_process(gq->process);
+
+	if (!part->fallback_counted)
 		gpreempt_stats_skip(gn, gq, GPREEMPT_SKIP_DOORBELL);
-	gq->process->doorbell.fallback_counted = true;
+	part->fallback_counted = true;
 }
 
 /**
@@ -1011,16 +1015,17 @@ struct arming {
 static u64 doorbell_due_ns(const struct gpreempt_node *gn, const struct gpreempt_process *process,
 			   s32 lowest, bool waits)
 {
-	bool outranks = gn->policy.ops->rotates || process->doorbell.standing > lowest;
-	const struct gpreempt_doorbells *d = process->doorbell.doorbells;
-	u64 active_ns = process->doorbell.active_ns, late_ns = ARM_LATE_AFTER_NS, from_ns;
+	const struct gpreempt_process_doorbell *part = doorbell_process(process);
+	bool outranks = gn->policy.ops->rotates || part->standing > lowest;
+	const struct gpreempt_doorbells *d = part->doorbells;
+	u64 active_ns = part->active_ns, late_ns = ARM_LATE_AFTER_NS, from_ns;
 
 	/* Armed it may leave a crowded device. */
 	if (gn->policy.idle_ns)
 		late_ns = min(late_ns, gn->policy.idle_ns);
 	if (!doorbell_counts_costs(gn))
 		return active_ns + (outranks ? ARM_AFTER_NS : late_ns);
-	from_ns = max(READ_ONCE(d->rest_until_ns), READ_ONCE(gn->doorbell.due_ns));
+	from_ns = max(READ_ONCE(d->rest_until_ns), READ_ONCE(doorbell_node(gn)->due_ns));
 	return max(active_ns + (outranks && !waits ? READ_ONCE(d->wait_ns) : late_ns), from_ns);
 }
 
@@ -1038,16 +1043,17 @@ static void doorbell_arm_idle(struct gpreempt_node *gn, u64 now_ns, struct armin
 	for (i = 0; i < nr; i++) {
 		struct gpreempt_queue *gq = gpreempt_queue_of(gn->monitor.sampled[i]);
 		struct gpreempt_process *process = gq->process;
+		struct gpreempt_process_doorbell *part = doorbell_process(process);
 		u64 due_ns;
 
-		if (process->doorbell.handled)
+		if (part->handled)
 			continue;
-		process->doorbell.handled = true;
+		part->handled = true;
 		result->all &= process->policy.armed;
-		if (process->policy.armed || !process->doorbell.idle)
+		if (process->policy.armed || !part->idle)
 			continue;
 		if (!doorbell_can_arm(process)) {
-			if (gn->policy.ops->rotates || process->doorbell.standing > lowest)
+			if (gn->policy.ops->rotates || part->standing > lowest)
 				doorbell_count_fallback(gn, gq);
 			continue;
 		}
@@ -1059,21 +1065,9 @@ static void doorbell_arm_idle(struct gpreempt_node *gn, u64 now_ns, struct armin
 	}
 }
 
-/**
- * gpreempt_doorbell_wait() - how long may the monitor sleep if it is told of doorbell writes?
- * @gn: the node
- * @decision: that of this pass, carried out
- * @waits: receives whether it is woken for whatever could need a decision, so that it need not look
- *	for work
- *
- * A work item arms idle processes, and wakes the monitor when that is done.
- *
- * Context: the monitor, at the end of a pass; does not sleep.
- *
- * Return: nanoseconds until the next pass; U64_MAX: until a doorbell is written or a kick comes
- */
-u64 gpreempt_doorbell_wait(struct gpreempt_node *gn, const struct gpreempt_decision *decision,
-			   bool *waits)
+/* Returns for how long the monitor may sleep if it is told of doorbell writes. */
+static u64 doorbell_wait(struct gpreempt_node *gn, const struct gpreempt_decision *decision,
+			 bool *waits)
 {
 	u64 now_ns = ktime_get_ns(), backstop_ns = max(BACKSTOP_NS, gn->tun.params.interval_ns);
 	bool off = decision->nr_preempted > decision->nr_resume;
@@ -1106,11 +1100,32 @@ u64 gpreempt_doorbell_wait(struct gpreempt_node *gn, const struct gpreempt_decis
 	return arming.all ? U64_MAX : min(backstop_ns, arming.next_ns);
 }
 
+/*
+ * A work item arms idle processes, and wakes the monitor when that is done. Nothing is withdrawn
+ * from equals.
+ */
+static void doorbell_nap(struct gpreempt_node *gn, struct gpreempt_nap *nap)
+{
+	u64 ns, begun_ns = ktime_get_ns();
+
+	if (nap->decision->park || gn->tun.wakeup == GPREEMPT_WAKEUP_POLL ||
+	    gn->tun.params.observe || !gpreempt_policy_matters(&gn->policy))
+		return;
+	ns = doorbell_wait(gn, nap->decision, &nap->told);
+	nap->took_ns = ktime_get_ns() - begun_ns;
+	/* No arming is urgent on a node that parks but for idle processes. */
+	if (!gn->monitor.parks)
+		nap->ns = ns;
+}
+
 /* A node has come up */
 static void doorbell_init_node(struct gpreempt_node *gn)
 {
+	struct gpreempt_node_doorbell *node = doorbell_node(gn);
+
+	node->gn = gn;
 	spin_lock(&doorbell_lock);
-	list_add_tail(&gn->doorbell.peer, &doorbell_nodes);
+	list_add_tail(&node->peer, &doorbell_nodes);
 	spin_unlock(&doorbell_lock);
 }
 
@@ -1118,7 +1133,7 @@ static void doorbell_init_node(struct gpreempt_node *gn)
 static void doorbell_fini_node(struct gpreempt_node *gn)
 {
 	spin_lock(&doorbell_lock);
-	list_del(&gn->doorbell.peer);
+	list_del(&doorbell_node(gn)->peer);
 	spin_unlock(&doorbell_lock);
 }
 
@@ -1157,4 +1172,10 @@ const struct gpreempt_room gpreempt_room_doorbell = {
 	.process_gone = doorbell_del,
 	.queue_added = doorbell_add_queue,
 	.queue_gone = doorbell_del_queue,
+	.wait_readers = doorbell_wait_readers,
+	.nap = doorbell_nap,
+	.parts = {
+		[GPREEMPT_OF_NODE] = &doorbell_node_part,
+		[GPREEMPT_OF_PROCESS] = &doorbell_process_part,
+	},
 };

@@ -9,11 +9,12 @@
 struct gpreempt_node;
 struct gpreempt_queue;
 struct gpreempt_process;
-struct gpreempt_decision;
 struct gpreempt_doorbells;
 
 /* What doorbell.c keeps of a node, and writes alone. */
 struct gpreempt_node_doorbell {
+	/** @gn: the node */
+	struct gpreempt_node *gn;
 	/** @surveys: how often doorbell.c looked for idle processes */
 	u64 surveys;
 	/** @peer: among all nodes; as the one below, under doorbell_lock */
@@ -29,6 +30,8 @@ struct gpreempt_node_doorbell {
 
 /* What doorbell.c keeps of a process on a node, and writes alone. */
 struct gpreempt_process_doorbell {
+	/** @process: the process */
+	struct gpreempt_process *process;
 	/**
 	 * @queues: registered queues; written under gpreempt_lock and, if it has any, the lock of
 	 * @doorbells
@@ -58,11 +61,8 @@ struct gpreempt_process_doorbell {
 	bool fallback_counted;
 };
 
-void gpreempt_doorbell_wait_readers(const struct gpreempt_queue *gq);
 bool gpreempt_doorbell_tells(const struct gpreempt_process *process);
 const char *gpreempt_doorbell_state(const struct gpreempt_process *process);
-u64 gpreempt_doorbell_wait(struct gpreempt_node *gn, const struct gpreempt_decision *decision,
-			   bool *waits);
 
 extern const struct gpreempt_room gpreempt_room_doorbell;
 

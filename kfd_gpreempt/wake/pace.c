@@ -15,9 +15,12 @@
 #include <linux/sched.h>
 #include <linux/spinlock.h>
 #include <linux/srcu.h>
+#include <linux/uidgid.h>
 
 #include "core/node.h"
+#include "core/rooms.h"
 #include "compat/compat.h"
+#include "pace.h"
 
 /*
  * So many commands at once: a program starts with some queues on each device, and sets each of them
@@ -32,6 +35,26 @@
  * 100 and 200 ms it did.
  */
 #define PACE_EVERY_NS	500000000LL
+
+/**
+ * struct pace_user - the budget of a user
+ * @user: see gpreempt_viewer_user_of()
+ * @due_ns: when its next runlist would be due without a burst
+ * @turn_ns: when the last of its commands that wait has its turn
+ */
+struct pace_user {
+	kuid_t user;
+	s64 due_ns;
+	s64 turn_ns;
+};
+
+/* What is kept of a node */
+struct pace_node {
+	/** @users: some of them, under pace.c's lock; the others owe nothing */
+	struct pace_user users[GPREEMPT_PACE_USERS];
+};
+
+GPREEMPT_PART(pace_node, struct gpreempt_node, struct pace_node)
 
 /* Innermost; for the budgets of all. */
 static DEFINE_SPINLOCK(pace_lock);
@@ -143,12 +166,12 @@ static bool pace_concerns(struct gpreempt_node *gn, const struct pace *pace)
  * The account of a user; NULL: it has none, so it owes nothing. With @make it gets the place of the
  * user that owes least, whose budget is full again a little too early.
  */
-static struct gpreempt_pace_user *pace_user_locked(struct gpreempt_node *gn, kuid_t user, bool make)
+static struct pace_user *pace_user_locked(struct gpreempt_node *gn, kuid_t user, bool make)
 {
-	struct gpreempt_pace_user *u, *least = gn->pace.users;
+	struct pace_user *u, *least = pace_node(gn)->users;
 
 	lockdep_assert_held(&pace_lock);
-	for (u = gn->pace.users; u < gn->pace.users + GPREEMPT_PACE_USERS; u++) {
+	for (u = pace_node(gn)->users; u < pace_node(gn)->users + GPREEMPT_PACE_USERS; u++) {
 		if (uid_eq(u->user, user))
 			return u;
 		if (u->due_ns < least->due_ns)
@@ -156,7 +179,7 @@ static struct gpreempt_pace_user *pace_user_locked(struct gpreempt_node *gn, kui
 	}
 	if (!make)
 		return NULL;
-	*least = (struct gpreempt_pace_user){ .user = user };
+	*least = (struct pace_user){ .user = user };
 	return least;
 }
 
@@ -169,7 +192,7 @@ static s64 pace_take(s64 due, s64 now, s64 cost, s64 most)
 
 static void pace_charge_locked(struct gpreempt_node *gn, const struct pace *pace)
 {
-	struct gpreempt_pace_user *u = pace_user_locked(gn, pace->user, true);
+	struct pace_user *u = pace_user_locked(gn, pace->user, true);
 
 	u->due_ns = pace_take(u->due_ns, pace->now_ns, PACE_EVERY_NS, PACE_LONGEST_NS);
 }
@@ -180,7 +203,7 @@ static void pace_charge_locked(struct gpreempt_node *gn, const struct pace *pace
  */
 static s64 pace_turn_locked(struct gpreempt_node *gn, const struct pace *pace)
 {
-	struct gpreempt_pace_user *u = pace_user_locked(gn, pace->user, false);
+	struct pace_user *u = pace_user_locked(gn, pace->user, false);
 
 	if (!u || u->due_ns <= pace->now_ns)
 		return pace->now_ns;
@@ -287,3 +310,7 @@ void __kfd_gpreempt_runlist_asked(struct queue *q)
 	pace.user = gpreempt_viewer_user_of(q->process->lead_thread);
 	gpreempt_node_find(pace_charge_node, &pace);
 }
+
+const struct gpreempt_room gpreempt_room_pace = {
+	.parts = { [GPREEMPT_OF_NODE] = &pace_node_part },
+};

@@ -62,10 +62,12 @@ checkpatch()
 # compile OBJECT: with the command that the test build recorded, in the tree of the series
 compile()
 {
-	local object=$scratch/tree/$AMD/$1
+	local object=$scratch/tree/$AMD/$1 options
+
+	options=$(sed -n 's/^config \(.*\)/-DCONFIG_\1=1/p' "$TOP/Kconfig" | paste -sd' ')
 
 	sed -n '1s/^savedcmd_[^ ]* := //p' "$(dirname "$built/$AMD/$1")/.$(basename "$1").cmd" | sed 's/^ccache //; s/ ; .*//' |
-		sed "s|$built/drivers|$scratch/tree/drivers|g; s| -c -o | -DCONFIG_KFD_GPREEMPT=1 -I$repo/include -c -o |" >"$scratch/command"
+		sed "s|$built/drivers|$scratch/tree/drivers|g; s| -c -o | $options -I$repo/include -c -o |" >"$scratch/command"
 	(cd "/lib/modules/$KVER/build" && bash "$scratch/command")
 	nm "$object" | grep -q gpreempt || { echo "nothing of the scheduler in $1"; return 1; }
 }

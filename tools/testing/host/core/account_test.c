@@ -321,17 +321,19 @@ static struct sim_process *visitor;
 static void visit(u32 uid, u64 id)
 {
 	struct cgroup cgroup = { .id = id };
-	struct gpreempt_process process = { .gn = node_of(0), .pid = &visitor->pid, .p = &visitor->p };
+	struct gpreempt_process *process = kzalloc(gpreempt_sizes[GPREEMPT_OF_PROCESS], GFP_KERNEL);
 
+	*process = (struct gpreempt_process){ .gn = node_of(0), .pid = &visitor->pid, .p = &visitor->p };
 	visitor->task.euid.val = uid;
 	visitor->task.cgroup = &cgroup;
 	mutex_lock(&gpreempt_lock);
-	gpreempt_usage_join(&process);
+	gpreempt_usage_join(process);
 	visitor->pid.task = NULL;
-	gpreempt_usage_leave(&process);
+	gpreempt_usage_leave(process);
 	visitor->pid.task = &visitor->task;
 	mutex_unlock(&gpreempt_lock);
 	visitor->task.cgroup = world_cgroup(3);
+	kfree(process);
 }
 
 /* A user's program works in cgroup 3 for a second, and ends. Return: what it has used */

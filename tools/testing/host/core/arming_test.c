@@ -2,7 +2,7 @@
 /*
  * arming_test.c - gpreempt_wakeup=doorbell, step by step: who is armed, when, and how long the monitor sleeps; doorbell_test.c has stories
  *
- * The tables ask gpreempt_doorbell_wait() in the monitor's place, of a node whose queues were put into a state by hand.
+ * The tables ask the doorbells' row of rooms[] in the monitor's place, of a node whose queues were put into a state by hand.
  */
 #include "rivals.h"
 
@@ -77,9 +77,11 @@ static void work_comes(struct sim_queue *sq)
 static u64 ask_once(bool *waits)
 {
 	struct gpreempt_decision decision = { .next_ns = LOOK_NS };
+	struct gpreempt_nap nap = { .decision = &decision, .told = true };
 
-	*waits = true;
-	return gpreempt_doorbell_wait(node_of(0), &decision, waits);
+	gpreempt_room_doorbell.nap(node_of(0), &nap);
+	*waits = nap.told;
+	return nap.ns;
 }
 
 /* What it says at the pass after those are armed that can be. */
@@ -331,12 +333,13 @@ TEST(nobody_is_armed_then, "while something is being done or undone, or has to b
 		struct gpreempt_decision decision = {
 			.nr_preempt = cases[i].nr_preempt, .nr_preempted = cases[i].nr_preempted, .nr_resume = cases[i].nr_resume, .next_ns = LOOK_NS,
 		};
+		struct gpreempt_nap nap = { .decision = &decision, .told = true };
 
 		node_of(0)->monitor.again = cases[i].again;
 		WRITE_ONCE(node_of(0)->kick, cases[i].kick);
-		waits = true;
-		CHECK_EQ(gpreempt_doorbell_wait(node_of(0), &decision, &waits), cases[i].next_ns);
-		CHECK(!waits);
+		gpreempt_room_doorbell.nap(node_of(0), &nap);
+		CHECK_EQ(nap.ns, cases[i].next_ns);
+		CHECK(!nap.told);
 		CHECK(!srcu_read_lock_held(&node_of(0)->queues.srcu));
 		CHECK(doorbells_are(high, "mapped"));
 		node_of(0)->monitor.again = false;

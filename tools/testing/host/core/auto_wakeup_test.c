@@ -203,7 +203,7 @@ TEST(each_node_of_a_program_pays, "a program with queues on two nodes is armed o
 		add_queue_to(process_of(ringers[i]), 1, NORMAL);
 	run(2 * SEC);
 	begin_to_ring(4, 300);
-	node_of(1)->doorbell.due_ns = ktime_get_ns() + 500 * MS;
+	PART(struct gpreempt_node_doorbell, doorbell, NODE, node_of(1))->due_ns = ktime_get_ns() + 500 * MS;
 	run(10 * MS);
 	before = arms();
 	CHECK_EQ_AFTER(400 * MS, arms(), before);

@@ -33,7 +33,7 @@ static long set_job(const struct sim_queue *sq, u64 job, u32 flags)
 
 static struct gpreempt_job_place *job_of(const struct sim_queue *sq)
 {
-	return sq->q.gpreempt->process->job.place;
+	return PART(struct gpreempt_process_job, job, PROCESS, sq->q.gpreempt->process)->place;
 }
 
 static struct gpreempt_usage_info infos[16];
@@ -296,7 +296,7 @@ static bool hears(const struct subject *s)
 
 	CHECK_EQ(shim_miscdevice->fops->open(NULL, &listens), 0);
 	CHECK_EQ(shim_miscdevice->fops->read(&listens, (char *)&event, sizeof(event), NULL), -EAGAIN);
-	gpreempt_event(node_of(0), low->q.gpreempt, GPREEMPT_EVENT_PREEMPTED, 0);
+	gpreempt_rooms_tell(event, node_of(0), low->q.gpreempt, GPREEMPT_EVENT_PREEMPTED, 0);
 	n = shim_miscdevice->fops->read(&listens, (char *)&event, sizeof(event), NULL);
 	CHECK_EQ(shim_miscdevice->fops->release(NULL, &listens), 0);
 	return n > 0;

@@ -16,7 +16,7 @@ static struct sim_queue *busy, *of_others[OTHERS][QUEUES_EACH];
 
 static u32 nr_off(void)
 {
-	return node_of(0)->crowd.nr_off;
+	return PART(struct gpreempt_node_crowd, crowd, NODE, node_of(0))->nr_off;
 }
 
 static enum gpreempt_verdict verdict(const struct sim_queue *sq)

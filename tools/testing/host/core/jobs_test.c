@@ -27,14 +27,19 @@ static long set_job(const struct sim_queue *sq, u64 job, u32 flags)
 
 static u64 job_of(const struct sim_queue *sq)
 {
-	return sq->q.gpreempt->process->job.id;
+	return gpreempt_job_id(sq->q.gpreempt->process);
+}
+
+static const struct gpreempt_job_place *place_of(const struct gpreempt_process *process)
+{
+	return PART(struct gpreempt_process_job, job, PROCESS, process)->place;
 }
 
 static bool same_job(const struct sim_queue *a, const struct sim_queue *b)
 {
 	struct gpreempt_process *p = a->q.gpreempt->process, *q = b->q.gpreempt->process;
 
-	return p->job.place && p->gn == q->gn ? p->job.place == q->job.place : p->job.id && p->job.id == q->job.id;
+	return place_of(p) && p->gn == q->gn ? place_of(p) == place_of(q) : job_of(a) && job_of(a) == job_of(b);
 }
 
 /* Whoever is without rights from now on */
@@ -239,33 +244,41 @@ TEST(jobs_come_and_go, "processes change their job at work, die, and are switche
 	CHECK_EQ(set_job(high, 0, GPREEMPT_JOB_CLEAR), 0);
 }
 
+static u32 *slot_of(struct gpreempt_node *gn)
+{
+	return &PART(struct gpreempt_node_job, job, NODE, gn)->slot;
+}
+
 TEST(nodes_beyond_those_of_jobs, "of more nodes than jobs have room for, the last ones say so, and their processes are in no job")
 {
-	static struct gpreempt_node more[GPREEMPT_NEWS_NODES];
+	struct gpreempt_node *more[GPREEMPT_NEWS_NODES];
 	u32 i, slot;
 
 	three_processes();
-	slot = node_of(0)->job.slot;
+	slot = *slot_of(node_of(0));
 	mutex_lock(&gpreempt_lifecycle);
 	for (i = 0; i < GPREEMPT_NEWS_NODES; i++) {
-		more[i].node = node_of(0)->node;
-		gpreempt_job_init_node(&more[i]);
+		more[i] = kzalloc(gpreempt_sizes[GPREEMPT_OF_NODE], GFP_KERNEL);
+		more[i]->node = node_of(0)->node;
+		gpreempt_room_job.start_node(more[i]);
 	}
-	CHECK_EQ(more[GPREEMPT_NEWS_NODES - 2].job.slot, GPREEMPT_NEWS_NODES - 1);
-	CHECK_EQ(more[GPREEMPT_NEWS_NODES - 1].job.slot, GPREEMPT_NEWS_NODES);
+	CHECK_EQ(*slot_of(more[GPREEMPT_NEWS_NODES - 2]), GPREEMPT_NEWS_NODES - 1);
+	CHECK_EQ(*slot_of(more[GPREEMPT_NEWS_NODES - 1]), GPREEMPT_NEWS_NODES);
 	CHECK(strstr(shim_log, "one more than jobs can use") != NULL);
 	for (i = 0; i < GPREEMPT_NEWS_NODES; i++)
-		gpreempt_job_free_node(&more[i]);
+		gpreempt_room_job.stop_node(more[i]);
 	/* What was given back is given again. */
-	gpreempt_job_init_node(&more[0]);
-	CHECK_EQ(more[0].job.slot, 1);
-	gpreempt_job_free_node(&more[0]);
+	gpreempt_room_job.start_node(more[0]);
+	CHECK_EQ(*slot_of(more[0]), 1);
+	gpreempt_room_job.stop_node(more[0]);
+	for (i = 0; i < GPREEMPT_NEWS_NODES; i++)
+		kfree(more[i]);
 	mutex_unlock(&gpreempt_lifecycle);
-	node_of(0)->job.slot = GPREEMPT_NEWS_NODES;
+	*slot_of(node_of(0)) = GPREEMPT_NEWS_NODES;
 	CHECK_EQ(set_job(low, JOB, 0), 0);
 	CHECK_EQ(job_of(low), 0);
 	run(10 * MS);
-	node_of(0)->job.slot = slot;
+	*slot_of(node_of(0)) = slot;
 	CHECK_EQ(set_job(low, JOB, 0), 0);
 	CHECK_EQ(job_of(low), JOB);
 }

@@ -243,7 +243,7 @@ BOTH(nice_values_are_looked_at_every_interval, "those that are not dormant are a
 	CHECK_EQ_AFTER(15 * MS, high->q.gpreempt->policy.set.priority, NORMAL);
 	CHECK_EQ_AFTER(6 * MS, high->q.gpreempt->policy.set.priority, NORMAL - 2);
 	CHECK_EQ(high->q.gpreempt->process->priority.nice, 2);
-	CHECK_EQ(high->q.gpreempt->process->priority.derived_ns, node_of(0)->monitor.derived_ns);
+	CHECK_EQ(high->q.gpreempt->process->derived_ns, node_of(0)->monitor.derived_ns);
 	set("gpreempt_nice", "0");
 	CHECK_EQ_AFTER(MS, high->q.gpreempt->policy.set.priority, NORMAL);
 	CHECK_EQ(low->q.gpreempt->policy.set.priority, NORMAL);

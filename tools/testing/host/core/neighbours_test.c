@@ -986,7 +986,7 @@ static int sleeps_over_it(void *unused)
 
 	/* Faster than anybody hands on: all in one go. */
 	for (i = 0; i < 5000; i++)
-		gpreempt_event(node_of(0), NULL, GPREEMPT_EVENT_FAILED, i);
+		gpreempt_rooms_tell(event, node_of(0), NULL, GPREEMPT_EVENT_FAILED, i);
 	return 0;
 }
 
@@ -1004,7 +1004,7 @@ TEST(events_that_nobody_hands_on_are_counted, "of more events than are kept unti
 	got = shim_miscdevice->fops->read(&reader, (char *)events, sizeof(events), NULL);
 	CHECK_EQ(got, 1024 * sizeof(*events));
 	CHECK(events[0].value == 0 && events[1023].value == 1023);
-	gpreempt_event(node_of(0), NULL, GPREEMPT_EVENT_FAILED, 7);
+	gpreempt_rooms_tell(event, node_of(0), NULL, GPREEMPT_EVENT_FAILED, 7);
 	got = shim_miscdevice->fops->read(&reader, (char *)events, sizeof(events), NULL);
 	CHECK_EQ(got, sizeof(*events));
 	CHECK_EQ(events[0].missed, 5000 - 1024);

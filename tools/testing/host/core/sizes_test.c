@@ -12,11 +12,11 @@ TEST(memory_of_queues_and_processes, "a queue takes 1056 bytes at most with its 
 	size_t places = sizeof(*((struct gpreempt_node *)0)->monitor.sampled);
 
 	/* It has one spinlock, which takes the kernel four bytes. */
-	CHECK(sizeof(struct gpreempt_queue) - sizeof(spinlock_t) + 4 + sizeof(struct gpreempt_view) + 3 * places <= 1056);
-	CHECK(sizeof(struct gpreempt_process) <= 704);
+	CHECK(gpreempt_sizes[GPREEMPT_OF_QUEUE] - sizeof(spinlock_t) + 4 + sizeof(struct gpreempt_view) + 3 * places <= 1056);
+	CHECK(gpreempt_sizes[GPREEMPT_OF_PROCESS] <= 704);
 }
 
 TEST(memory_of_nodes, "a node takes ten kilobytes at most, histograms and tunables included")
 {
-	CHECK(sizeof(struct gpreempt_node) <= 10240);
+	CHECK(gpreempt_sizes[GPREEMPT_OF_NODE] <= 10240);
 }

@@ -1011,10 +1011,10 @@ TEST(events, "who listens hears what happens to what he may see; who is slow is 
 	CHECK_EQ(fops->read(&file, (char *)8, sizeof(got), NULL), -EFAULT);
 	/* More than fit. */
 	for (i = 0; i < 1100; i++)
-		gpreempt_event(node_of(0), NULL, GPREEMPT_EVENT_FAILED, i);
+		gpreempt_rooms_tell(event, node_of(0), NULL, GPREEMPT_EVENT_FAILED, i);
 	while ((n = fops->read(&file, (char *)got, sizeof(got), NULL)) > 0)
 		CHECK_EQ(got[0].missed, 0);
-	gpreempt_event(node_of(0), NULL, GPREEMPT_EVENT_FAILED, 0);
+	gpreempt_rooms_tell(event, node_of(0), NULL, GPREEMPT_EVENT_FAILED, 0);
 	CHECK_EQ(fops->read(&file, (char *)got, sizeof(got), NULL), sizeof(got[0]));
 	CHECK(got[0].missed >= 76);
 }
@@ -1831,14 +1831,14 @@ TEST(holds_add_up, "a hold is without end if any of them is, whoever asked first
 		/* Again, without: that is no end of what was asked for. */
 		CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, HOLD(.target = queue_target(low), .timeout_ms = 100)), 0);
 		CHECK_EQ(low->q.gpreempt->hold.unbounded, i < 2);
-		CHECK_EQ(list_count_nodes(&low->q.gpreempt->hold.list), 2);
+		CHECK_EQ(list_count_nodes(&PART(struct gpreempt_queue_holds, hold, QUEUE, low->q.gpreempt)->list), 2);
 		/* Nor does it lose the rights that it was asked for with. */
 		current->caps = 0;
 		current->euid = process_of(low)->task.euid;
 		CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, HOLD(.target = queue_target(low), .timeout_ms = 100)), 0);
 		CHECK_EQ(command(GPREEMPT_IOC_RESUME, HOLD(.target = queue_target(low), .flags = GPREEMPT_HOLD_EVERYBODYS)), -EPERM);
 		current->caps = CAP_SYS_NICE | CAP_SYS_ADMIN;
-		CHECK_EQ(list_count_nodes(&low->q.gpreempt->hold.list), 2);
+		CHECK_EQ(list_count_nodes(&PART(struct gpreempt_queue_holds, hold, QUEUE, low->q.gpreempt)->list), 2);
 		close_file(&other);
 	}
 }
@@ -1907,8 +1907,8 @@ TEST(events_say_what_happened, "an event has the node, the queue, its priority, 
 	begin();
 	CHECK_EQ(nr_read(&file), 0);
 	began_ns = ktime_get_ns();
-	gpreempt_event(node_of(0), high->q.gpreempt, GPREEMPT_EVENT_PREEMPTED, -5);
-	gpreempt_event(node_of(0), NULL, GPREEMPT_EVENT_FAILED, 3);
+	gpreempt_rooms_tell(event, node_of(0), high->q.gpreempt, GPREEMPT_EVENT_PREEMPTED, -5);
+	gpreempt_rooms_tell(event, node_of(0), NULL, GPREEMPT_EVENT_FAILED, 3);
 	CHECK_EQ(nr_read(&file), 2);
 	CHECK(got[0].type == GPREEMPT_EVENT_PREEMPTED && got[0].gpu_id == 1000 && got[0].queue_id == 1 && got[0].pid == 101);
 	CHECK(got[0].priority == NORMAL && got[0].value == -5 && got[0].missed == 0);
@@ -1991,7 +1991,7 @@ TEST(contexts_are_told_apart, "LIST tells a program's contexts apart; a command 
 	CHECK(preempted(low));
 	CHECK_EQ(command(GPREEMPT_IOC_LIST, &list), 0);
 	CHECK(infos[0].to_pid == 100 && infos[0].to_context == 2 && infos[1].to_context == 0);
-	gpreempt_event(node_of(0), NULL, GPREEMPT_EVENT_FAILED, 3);
+	gpreempt_rooms_tell(event, node_of(0), NULL, GPREEMPT_EVENT_FAILED, 3);
 	while (nr_read(&file) > 1)
 		;
 	process_of(high)->p.lead_thread = &process_of(high)->task;
@@ -2057,12 +2057,12 @@ TEST(missed_events_are_counted, "how many were lost is told with the next event,
 	begin();
 	CHECK_EQ(nr_read(&file), 0);
 	for (i = 0; i < 1024 + 7; i++)
-		gpreempt_event(node_of(0), NULL, GPREEMPT_EVENT_FAILED, i);
+		gpreempt_rooms_tell(event, node_of(0), NULL, GPREEMPT_EVENT_FAILED, i);
 	CHECK_EQ(nr_read(&file), 1024);
 	for (i = 0; i < 1024; i++)
 		CHECK(got[i].value == i && !got[i].missed);
-	gpreempt_event(node_of(0), NULL, GPREEMPT_EVENT_FAILED, 1);
-	gpreempt_event(node_of(0), NULL, GPREEMPT_EVENT_FAILED, 2);
+	gpreempt_rooms_tell(event, node_of(0), NULL, GPREEMPT_EVENT_FAILED, 1);
+	gpreempt_rooms_tell(event, node_of(0), NULL, GPREEMPT_EVENT_FAILED, 2);
 	CHECK_EQ(nr_read(&file), 2);
 	CHECK_EQ(got[0].missed, 7);
 	CHECK_EQ(got[1].missed, 0);
@@ -2086,7 +2086,7 @@ TEST(readers_wait, "whoever reads and does not want to be told that there is not
 	task = kthread_create(reads, NULL, "reader");
 	wake_up_process(task);
 	CHECK_EQ_AFTER(10 * MS, reader_got, 0);
-	gpreempt_event(node_of(0), NULL, GPREEMPT_EVENT_FAILED, 1);
+	gpreempt_rooms_tell(event, node_of(0), NULL, GPREEMPT_EVENT_FAILED, 1);
 	fsleep(10);
 	CHECK_EQ(reader_got, sizeof(got[0]));
 	kthread_stop(task);
@@ -2121,9 +2121,9 @@ TEST(listeners_of_others, "each user has his own number of listeners, those who 
 	current->caps = CAP_SYS_NICE | CAP_SYS_ADMIN;
 	/* Neither of them is the stranger's; what a node does everybody may know. Who sees all hears of all. */
 	process_of(low)->task.euid.val = 9;
-	gpreempt_event(node_of(0), low->q.gpreempt, GPREEMPT_EVENT_PREEMPTED, 0);
-	gpreempt_event(node_of(0), high->q.gpreempt, GPREEMPT_EVENT_PREEMPTED, 0);
-	gpreempt_event(node_of(0), NULL, GPREEMPT_EVENT_FAILED, 0);
+	gpreempt_rooms_tell(event, node_of(0), low->q.gpreempt, GPREEMPT_EVENT_PREEMPTED, 0);
+	gpreempt_rooms_tell(event, node_of(0), high->q.gpreempt, GPREEMPT_EVENT_PREEMPTED, 0);
+	gpreempt_rooms_tell(event, node_of(0), NULL, GPREEMPT_EVENT_FAILED, 0);
 	CHECK_EQ(nr_read(&other), 1);
 	CHECK_EQ(got[0].type, GPREEMPT_EVENT_FAILED);
 	for (i = 0; i < 70; i++) {

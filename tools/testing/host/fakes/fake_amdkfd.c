@@ -839,7 +839,7 @@ void amdgpu_amdkfd_gpu_reset(struct amdgpu_device *adev)
 	world.nr_gpu_resets++;
 }
 
-#include "core/backend.c"
+#include "backends.c"
 
 /* ---- the device ---- */
 

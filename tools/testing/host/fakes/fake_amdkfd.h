@@ -29,14 +29,26 @@
 #include "fake_driver.h"
 #include "node.h"
 #include "chardev.h"
+#include "crowd.h"
 #include "debugfs.h"
+#include "doorbell.h"
 #include "dump.h"
 #include "event.h"
+#include "group.h"
+#include "rooms.h"
+#include "hold.h"
 #include "hqd.h"
+#include "job.h"
 #include "obstacle.h"
+#include "pace.h"
 #include "params.h"
 #include "queue_sysfs.h"
+#include "stamps.h"
 #include "target.h"
+#include "usage.h"
+
+/* What a layer keeps of a node, a process or a queue: PART(struct gpreempt_node_job, job, NODE, gn) */
+#define PART(_type, _room, _of, _object)	((_type *)((void *)(_object) + gpreempt_room_##_room.parts[GPREEMPT_OF_##_of]->at))
 
 #define US	1000ULL
 #define MS	1000000ULL

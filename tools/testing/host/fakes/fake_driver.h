@@ -9,8 +9,6 @@
 
 #include "fake_kernel.h"
 
-#define CONFIG_KFD_GPREEMPT 1
-
 #define NR_XCC_MAX		4
 #define NR_SLOTS		32
 #define NR_NODES_MAX		8

@@ -98,7 +98,7 @@ static void fuzz_commands(void)
 	current->caps = CAP_SYS_NICE | CAP_SYS_ADMIN;
 	run(6 * MS);
 	EACH_QUEUE(sq)
-		BUG_ON(!list_empty(&sq->q.gpreempt->hold.list) || sq->q.gpreempt->hold.any);
+		BUG_ON(!list_empty(&PART(struct gpreempt_queue_holds, hold, QUEUE, sq->q.gpreempt)->list) || sq->q.gpreempt->hold.any);
 	shim_log[0] = 0;
 }
 
