@@ -121,8 +121,8 @@ struct gpreempt_queue {
 	/** @taken: of what it has used, what is in sums already; under gpreempt_lock */
 	struct gpreempt_queue_usage taken;
 	/**
-	 * @expected_until_ns: its work was announced, for so long; 0: it was not. Written under
-	 * gpreempt_lock
+	 * @expected_until_ns: its work was announced, for so long; 0: it was not. By the last
+	 * caller
 	 */
 	u64 expected_until_ns;
 	/**
