@@ -153,7 +153,7 @@ static void update_mqd(struct mqd_manager *mm, void *mqd, struct queue_propertie
 		m->cp_hqd_pq_base_lo = q->queue_address >> 8;
 		m->cp_hqd_pq_base_hi = q->queue_address >> 40;
 	}
-	q->is_active = QUEUE_IS_ACTIVE(*q);
+	WRITE_ONCE(q->is_active, QUEUE_IS_ACTIVE(*q));
 }
 
 static void mark_end_of_mqds(struct sim_queue *sq)
