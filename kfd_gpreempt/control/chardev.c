@@ -860,14 +860,18 @@ static int chardev_expect_on(struct gpreempt_node *gn, void *arg)
 	struct expectation *e = arg;
 	struct gpreempt_queue *gq;
 	bool found = false;
+	int idx;
 
-	list_for_each_entry(gq, &gn->queues.list, link) {
+	idx = srcu_read_lock(&gn->queues.srcu);
+	list_for_each_entry_srcu(gq, &gn->queues.list, link,
+				 srcu_read_lock_held(&gn->queues.srcu)) {
 		if (!gpreempt_target_has(e->match, gq))
 			continue;
 		found = true;
 		atomic64_inc(&gn->stats.hints);
 		WRITE_ONCE(gq->expected_until_ns, e->until_ns);
 	}
+	srcu_read_unlock(&gn->queues.srcu, idx);
 	if (found)
 		gpreempt_node_nudge(gn);
 	e->found |= found;
@@ -893,7 +897,7 @@ static int chardev_do_hint(struct client *client, void *argument)
 		r = -EOPNOTSUPP;
 	if (!r) {
 		e.until_ns = ktime_get_ns() + (u64)cmd->within_us * NSEC_PER_USEC;
-		gpreempt_node_find_locked(chardev_expect_on, &e);
+		gpreempt_node_find(chardev_expect_on, &e);
 		r = e.found ? 0 : -ENOENT;
 	}
 	gpreempt_target_release(&match);

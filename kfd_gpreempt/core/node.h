@@ -105,8 +105,8 @@ struct gpreempt_queue {
 	/** @policy: what the policy knows; the monitor's alone */
 	struct gpreempt_policy_queue policy;
 	/**
-	 * @expected_until_ns: its work was announced, for so long; 0: it was not. Written under
-	 * gpreempt_lock
+	 * @expected_until_ns: its work was announced, for so long; 0: it was not. By the last
+	 * caller
 	 */
 	u64 expected_until_ns;
 	/**

@@ -163,6 +163,42 @@ static void cp_find_parts(struct vgpu_model *m, struct vgpu_queue *q)
 	q->idle = q->kind == VGPU_QUEUE_PM4 && q->vmid && target != q->part;
 }
 
+/* Of what an MQD says of the slot */
+static u64 cp_mqd_sum(const u32 *r)
+{
+	u64 sum = 0;
+	u32 i;
+
+	for (i = 0; i < VGPU_HQD_REGS; i++)
+		sum = (sum ^ r[i]) * 0x9e3779b97f4a7c15ULL;
+	return sum;
+}
+
+/* Has anyone but the device written it since its queue was unmapped? A new one was written. */
+static bool cp_mqd_is_written(const struct vgpu_model *m, u64 mqd, const u32 *r)
+{
+	u32 i;
+
+	for (i = 0; i < VGPU_MQDS_LEFT; i++)
+		if (m->left[i].mqd == mqd)
+			return m->left[i].sum != cp_mqd_sum(r);
+	return true;
+}
+
+static void cp_leave_mqd(struct vgpu_model *m, u64 mqd)
+{
+	u32 r[VGPU_HQD_REGS], i;
+
+	if (!vgpu_vm_read(m, VGPU_AS_KERNEL, mqd + HQD_IN_MQD, r, sizeof(r)))
+		return;
+	for (i = 0; i < VGPU_MQDS_LEFT && m->left[i].mqd != mqd; i++)
+		;
+	if (i == VGPU_MQDS_LEFT)
+		i = m->left_next++ % VGPU_MQDS_LEFT;
+	m->left[i].mqd = mqd;
+	m->left[i].sum = cp_mqd_sum(r);
+}
+
 /**
  * vgpu_queue_map() - give a compute queue its slot and everything that memory says about it
  * @m: the device
@@ -174,7 +210,7 @@ struct vgpu_queue *vgpu_queue_map(struct vgpu_model *m, const struct vgpu_map_re
 {
 	u32 r[VGPU_HQD_REGS], i, atc;
 	struct vgpu_queue *q;
-	bool from_memory;
+	bool from_memory, written = false;
 	u64 wptr, mqd;
 
 	if (request->from_registers) {
@@ -187,6 +223,7 @@ struct vgpu_queue *vgpu_queue_map(struct vgpu_model *m, const struct vgpu_map_re
 			mqd += (u64)cp_mqd_stride(m, mqd) * vgpu_xcc_in_partition(m, request->xcc);
 		if (!vgpu_vm_read(m, VGPU_AS_KERNEL, mqd + HQD_IN_MQD, r, sizeof(r)))
 			return NULL;
+		written = cp_mqd_is_written(m, mqd, r);
 		r[VGPU_HQD_VMID] = request->vmid;
 		r[VGPU_HQD_DEQUEUE_REQUEST] = 0;
 		for (i = 0; i < VGPU_HQD_REGS; i++)
@@ -229,8 +266,10 @@ struct vgpu_queue *vgpu_queue_map(struct vgpu_model *m, const struct vgpu_map_re
 		       (r[VGPU_HQD_PQ_WPTR_POLL_LO] & ~3u) | (u64)r[VGPU_HQD_PQ_WPTR_POLL_HI] << 32;
 	q->ready_ns = m->now_ns;
 	q->stuck = r[VGPU_HQD_ERROR];
-	if (vgpu_queue_is_user_compute(q))
+	if (vgpu_queue_is_user_compute(q)) {
 		vgpu_mqd_load(m, q);
+		m->stats.mqds_written += written;
+	}
 
 	wptr = r[VGPU_HQD_PQ_WPTR_LO] | (u64)r[VGPU_HQD_PQ_WPTR_HI] << 32;
 	if (q->kind == VGPU_QUEUE_AQL)
@@ -288,8 +327,10 @@ u64 vgpu_queue_unmap(struct vgpu_model *m, struct vgpu_queue *q, bool save)
 	} else if (vgpu_queue_is_user_compute(q)) {
 		vgpu_cwsr_discard(m, q);
 	}
-	if (vgpu_queue_is_user_compute(q))
+	if (vgpu_queue_is_user_compute(q)) {
+		cp_leave_mqd(m, q->mqd);
 		cp_forget_slot(m, q);
+	}
 	vgpu_queue_free(m, q);
 	if (me == 1)
 		vgpu_regs_set_waves(m, xcc, pipe, slot, false, 0);

@@ -453,6 +453,8 @@ u32 vgpu_model_print_stats(struct vgpu_model *m, char *buf, u32 size)
 		{ "bad_records", s->bad_records },
 		{ "doorbells", s->doorbells },
 		{ "wave_reads", s->wave_reads },
+		{ "reg_reads", s->reg_reads },
+		{ "mqds_written", s->mqds_written },
 		{ "faults", s->faults },
 		{ "queue_resets", s->queue_resets },
 		{ "resets", s->resets },

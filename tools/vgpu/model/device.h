@@ -41,6 +41,8 @@ struct vgpu_stats {
 	u64 bad_records;
 	u64 doorbells;
 	u64 wave_reads;
+	u64 reg_reads;
+	u64 mqds_written;
 	u64 faults;
 	u64 queue_resets;
 	u64 resets;
@@ -48,6 +50,7 @@ struct vgpu_stats {
 };
 
 #define VGPU_PASIDS		1024u		/* PASIDs whose work is counted apart */
+#define VGPU_MQDS_LEFT		64u		/* MQDs of which it is known how they were left */
 #define VGPU_INSTRUCTION_STEPS	64u		/* what an instruction of a wave counts in vgpu_model.budget */
 
 /* What is free on a SIMD */
@@ -123,6 +126,8 @@ struct vgpu_xcc {
  * @saved_before: the same of the one before
  * @saving: MQDs of the queues whose waves are being saved, until it is known when that ends
  * @saving_count: how many
+ * @left: MQDs as the scheduler left them when it unmapped their queues last: a checksum
+ * @left_next: which of them the next one is written over
  * @state_lost: the device resets itself at the end of this run
  * @reported: that waves are saved was reported last; what else was to be done at @now_ns is done in
  *	the next run
@@ -177,6 +182,11 @@ struct vgpu_model {
 	u64 saved_before;
 	u64 saving[VGPU_PIPES * VGPU_QUEUES];
 	u32 saving_count;
+	struct {
+		u64 mqd;
+		u64 sum;
+	} left[VGPU_MQDS_LEFT];
+	u32 left_next;
 	bool state_lost;
 	bool reported;
 	struct vgpu_stats stats;

@@ -671,6 +671,8 @@ u32 vgpu_model_reg_read(struct vgpu_model *m, u32 index)
 		return ~0u;
 	flags = vgpu_lock(&m->regs.lock);
 	value = regs_read(m, index);
+	/* The size of memory is read to post a flush, which the driver does at times of its own. */
+	m->stats.reg_reads += index != VGPU_RCC_CONFIG_MEMSIZE;
 	vgpu_unlock(&m->regs.lock, flags);
 	return value;
 }

@@ -414,6 +414,36 @@ TEST(queue_priority_counts_within_a_pipe)
 	CHECK(done[0] > 1500 && done[1] > 1500);
 }
 
+/* New ones count, and those that were written while their queue was unmapped: not for what the device has saved there. */
+TEST(written_mqds_are_counted)
+{
+	struct bed_queue *q[2];
+	struct bed_work *w[2];
+	u64 reads;
+
+	up();
+	add_queues(q, w, 2, 64, 2, 10, 100 * US);
+	CHECK(bed_runlist(b, q, 2));
+	CHECK_EQ(bed_stat(b, "mqds_written"), 2);
+	submit_all(q, w, 2);
+	bed_run_for(b, 300 * US);
+	CHECK_REMAP(q, 2);
+	CHECK_REMAP(q, 2);
+	CHECK(bed_stat(b, "waves_saved") > 0);
+	CHECK_EQ(bed_stat(b, "mqds_written"), 2);
+	CHECK(bed_unmap(b, false));
+	QUEUE_PRIORITY(q[1]) = 11;
+	CHECK(bed_runlist(b, q, 2));
+	CHECK_EQ(bed_stat(b, "mqds_written"), 3);
+	CHECK_REMAP(q, 2);
+	CHECK_EQ(bed_stat(b, "mqds_written"), 3);
+	CHECK_ALL_DONE(w, 2);
+	reads = bed_stat(b, "reg_reads");
+	vgpu_model_reg_read(b->m, VGPU_GRBM_GFX_CNTL);
+	vgpu_model_reg_read(b->m, VGPU_RCC_CONFIG_MEMSIZE);
+	CHECK_EQ(bed_stat(b, "reg_reads"), reads + 1);
+}
+
 /* Waves that CUs were given since the last call, as a bit for each CU */
 static u32 cus_used(void)
 {

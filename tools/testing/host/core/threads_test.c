@@ -209,6 +209,8 @@ BOTH(threads_meet, "whoever calls the core at the same time as others finds it w
 	}
 	tasks[0] = kthread_create(write_parameters, NULL, "parameters");
 	tasks[1] = kthread_create(switch_nodes, NULL, "switch");
+	/* Both are the administrator's. */
+	tasks[0]->caps = tasks[1]->caps = CAP_SYS_ADMIN;
 	tasks[2] = kthread_create(use_uapi, (void *)0UL, "client");
 	tasks[3] = kthread_create(use_uapi, (void *)1UL, "client");
 	for (i = 0; i < ARRAY_SIZE(tasks); i++)

@@ -1618,6 +1618,24 @@ TEST(an_announcement_is_one_look, "work that is announced for all queues of a pr
 	CHECK_EQ(second->q.gpreempt->policy.set.expected_until_ns, second->q.gpreempt->expected_until_ns);
 }
 
+static u32 nr_locks;
+
+static void count_locks(const struct mutex *lock)
+{
+	nr_locks += lock == &gpreempt_lock;
+}
+
+TEST(an_announcement_takes_no_lock, "who announces work in a loop keeps no new queue waiting")
+{
+	begin_with_two();
+	nr_locks = 0;
+	shim_at_lock = count_locks;
+	CHECK_EQ(announce(process_target(low), 20000), 0);
+	shim_at_lock = NULL;
+	CHECK_EQ(nr_locks, 0);
+	CHECK(second->q.gpreempt->expected_until_ns);
+}
+
 /* ---- memory of holds ---- */
 
 static bool asked_under_lock, late_queue;

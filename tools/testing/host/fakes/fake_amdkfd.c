@@ -153,7 +153,7 @@ static void update_mqd(struct mqd_manager *mm, void *mqd, struct queue_propertie
 		m->cp_hqd_pq_base_lo = q->queue_address >> 8;
 		m->cp_hqd_pq_base_hi = q->queue_address >> 40;
 	}
-	q->is_active = QUEUE_IS_ACTIVE(*q);
+	WRITE_ONCE(q->is_active, QUEUE_IS_ACTIVE(*q));
 }
 
 static void mark_end_of_mqds(struct sim_queue *sq)
@@ -430,7 +430,11 @@ static int send_unmap(struct sim_node *sn)
 	return 0;
 }
 
-/* 7.3 looks at the SDMA engines as well, of which there are none here. Without gpu_recovery, or if a slot is left for good, the driver gives the device up. */
+/*
+ * 7.3 looks at the SDMA engines as well, of which there are none here. That there is no room for the query of the fence the driver does not notice: then it
+ * is waited for in vain. In VMs siblings_of_a_reset_queue_go_on and lost_unmap_resets_the_device show what is assumed here. Without
+ * gpu_recovery, or if a slot is left for good, the driver gives the device up.
+ */
 static int unmap_queues_cpsch(struct device_queue_manager *dqm, enum kfd_unmap_queues_filter filter, u32 param, u32 grace_period, bool reset)
 {
 	struct sim_node *sn = sim_of(dqm);
@@ -1212,6 +1216,18 @@ static void set_active(struct sim_queue *sq, bool active)
 		decrement_queue_count(dqm, &pdd_of(sq)->qpd, &sq->q);
 }
 
+/* With its first queue: before that is made, its process is in runlists without one. */
+static void register_process(struct sim_process *process, u32 node)
+{
+	struct device_queue_manager *dqm = &world.nodes[node].dqm;
+
+	dqm_lock(dqm);
+	list_add(&process->dpn[node].list, &dqm->queues);
+	dqm->processes_count++;
+	process->listed[node] = true;
+	dqm_unlock(dqm);
+}
+
 struct sim_queue *add_queue_to(struct sim_process *process, u32 node, u32 priority)
 {
 	struct sim_queue *sq = calloc(1, sizeof(*sq));
@@ -1251,6 +1267,8 @@ struct sim_queue *add_queue_to(struct sim_process *process, u32 node, u32 priori
 	kobject_init_and_add(&sq->q.kobj, &queue_type, NULL, "%u", world.nr_queues);
 
 	mutex_lock(&process->p.mutex);
+	if (!process->listed[node])
+		register_process(process, node);
 	dqm_lock(dqm);
 	sn->slots[slot] = sq;
 	world.queues[world.nr_queues] = sq;
@@ -1258,13 +1276,11 @@ struct sim_queue *add_queue_to(struct sim_process *process, u32 node, u32 priori
 	world.there[world.nr_there++] = sq;
 	sq->q.properties.is_evicted = qpd->evicted;
 	update_mqd(&sn->mm, sq->mqds, &sq->q.properties, NULL);
-	if (!process->listed[node]) {
-		list_add(&process->dpn[node].list, &dqm->queues);
-		dqm->processes_count++;
-	}
-	process->listed[node] = true;
 	list_add(&sq->q.list, &qpd->queues_list);
-	/* Whether another queue of the process was reset is not asked. If there is no runlist to be had, the driver makes no queue; here it does. */
+	/*
+	 * Whether another queue of the process was reset is not asked. If there is no runlist to be had, or the queue cannot be loaded, the driver makes
+	 * none; here it does.
+	 */
 	if (sq->q.properties.is_active) {
 		increment_queue_count(dqm, qpd, &sq->q);
 		if (hws_of(dqm))
@@ -1339,6 +1355,21 @@ static void unregister_process(struct sim_process *process, u32 node)
 	process->listed[node] = false;
 }
 
+/*
+ * dqm_lock held. The queue's is_active stays. (While the device is stopped the driver only gives back the slot, and keeps the queue in its list. A queue
+ * that does not leave has the waves of the process killed with its last queue; those of a queue that is gone are of no interest here.)
+ */
+static void destroy_queue_nocpsch(struct sim_queue *sq)
+{
+	struct device_queue_manager *dqm = sq->q.device->dqm;
+
+	BUG_ON(!dqm->sched_running);
+	driver_unloads(sq);
+	leave_driver(sq);
+	if (sq->q.properties.is_active)
+		decrement_queue_count(dqm, &pdd_of(sq)->qpd, &sq->q);
+}
+
 /* (A debugger's process may wait here, until the queue is not suspended any more.) */
 void destroy_queue(struct sim_queue *sq)
 {
@@ -1349,14 +1380,15 @@ void destroy_queue(struct sim_queue *sq)
 	mutex_lock(&process->p.mutex);
 	dqm_lock(dqm);
 	WRITE_ONCE(sq->q.properties.is_being_destroyed, true);
-	if (!hws_of(dqm))
-		driver_unloads(sq);
 	/* What is not active is off the device: no runlist is sent for it. */
-	if (sq->q.properties.is_active) {
+	if (!hws_of(dqm)) {
+		destroy_queue_nocpsch(sq);
+	} else if (sq->q.properties.is_active) {
 		set_active(sq, false);
 		driver_executes(dqm);
 	}
-	leave_driver(sq);
+	if (!sq->gone)
+		leave_driver(sq);
 	dqm_unlock(dqm);
 	release_queue(sq);
 	/* Until then its process, without any queue, is in runlists. */
@@ -1367,23 +1399,34 @@ void destroy_queue(struct sim_queue *sq)
 	mutex_unlock(&process->p.mutex);
 }
 
-/* dqm_lock held. The queues leave all at once. Their is_active stays. */
-static void process_termination(struct sim_process *process, u32 node)
+/* dqm_lock held. The queues leave all at once. Their is_active stays. (If that fails, the driver kills the waves of the process.) */
+static void process_termination_cpsch(struct sim_process *process, u32 node)
 {
 	struct kfd_process_device *pdd = &process->p.pdds[node];
 	struct device_queue_manager *dqm = &world.nodes[node].dqm;
 	struct queue *q;
 
-	list_for_each_entry(q, &pdd->qpd.queues_list, list) {
+	list_for_each_entry(q, &pdd->qpd.queues_list, list)
 		if (q->properties.is_active)
 			decrement_queue_count(dqm, &pdd->qpd, q);
-		if (!hws_of(dqm))
-			driver_unloads(sim_queue_of(q));
-	}
 	unregister_process(process, node);
 	driver_executes(dqm);
 	while (!list_empty(&pdd->qpd.queues_list))
 		leave_driver(sim_queue_of(list_first_entry(&pdd->qpd.queues_list, struct queue, list)));
+}
+
+/* dqm_lock held. One by one; to free its memory the lock is given up after each. */
+static void process_termination_nocpsch(struct sim_process *process, u32 node)
+{
+	struct list_head *queues = &process->p.pdds[node].qpd.queues_list;
+	struct device_queue_manager *dqm = &world.nodes[node].dqm;
+
+	while (!list_empty(queues)) {
+		destroy_queue_nocpsch(sim_queue_of(list_first_entry(queues, struct queue, list)));
+		dqm_unlock(dqm);
+		dqm_lock(dqm);
+	}
+	unregister_process(process, node);
 }
 
 void kill_process(struct sim_process *process)
@@ -1396,9 +1439,12 @@ void kill_process(struct sim_process *process)
 		if (!process->listed[i])
 			continue;
 		dqm_lock(&world.nodes[i].dqm);
-		process_termination(process, i);
-		WRITE_ONCE(process->p.pdds[i].already_dequeued, true);
+		if (hws_of(&world.nodes[i].dqm))
+			process_termination_cpsch(process, i);
+		else
+			process_termination_nocpsch(process, i);
 		dqm_unlock(&world.nodes[i].dqm);
+		WRITE_ONCE(process->p.pdds[i].already_dequeued, true);
 	}
 	while (!list_empty(&process->p.pqm.queues)) {
 		pqn = list_first_entry(&process->p.pqm.queues, struct process_queue_node, process_queue_list);
@@ -1417,8 +1463,21 @@ void kill_all(void)
 			kill_process(process_of(sq));
 }
 
-/* Of a process of which a queue was ever reset no queue is changed; the driver has taken all queues of all processes off by then, and would not map them again. */
-static int change_queue(struct sim_queue *sq, struct mqd_manager *mm)
+static void set_gws(struct sim_queue *sq, bool on)
+{
+	if (sq->q.properties.is_active) {
+		sq->q.device->dqm->gws_queue_count += on ? 1 : -1;
+		pdd_of(sq)->qpd.mapped_gws_queue = on;
+	}
+	WRITE_ONCE(sq->q.properties.is_gws, on);
+}
+
+/*
+ * Of a process of which a queue was ever reset no queue is changed; the driver has taken all queues of all processes off by then, and would not map them
+ * again (in VMs: refused_update_keeps_nobody_off). Without the hardware scheduler it changes nothing either while the device is stopped, or of a queue
+ * that does not leave in time.
+ */
+static int change_queue(struct sim_queue *sq, struct mqd_manager *mm, bool gws)
 {
 	struct device_queue_manager *dqm = sq->q.device->dqm;
 	struct qcm_process_device *qpd = &pdd_of(sq)->qpd;
@@ -1443,6 +1502,8 @@ static int change_queue(struct sim_queue *sq, struct mqd_manager *mm)
 		increment_queue_count(dqm, qpd, &sq->q);
 	else if (!sq->q.properties.is_active && was_active)
 		decrement_queue_count(dqm, qpd, &sq->q);
+	else if (gws != sq->q.properties.is_gws)
+		set_gws(sq, gws);
 	if (hws_of(dqm))
 		return map_queues_cpsch(dqm);
 	if (sq->q.properties.is_active)
@@ -1450,20 +1511,19 @@ static int change_queue(struct sim_queue *sq, struct mqd_manager *mm)
 	return 0;
 }
 
-/* ALLOC_QUEUE_GWS: an update as any other, which unmaps and maps everything. (Of a marked process it would be refused, and another queue of it may not have it.) */
-void give_gws(struct sim_queue *sq, bool on)
+/* ALLOC_QUEUE_GWS: an update as any other. (Another queue of the process may not have it.) */
+int give_gws(struct sim_queue *sq, bool on)
 {
 	struct device_queue_manager *dqm = sq->q.device->dqm;
+	int r;
 
 	mutex_lock(&sq->q.process->mutex);
 	dqm_lock(dqm);
 	BUG_ON(!hws_of(dqm));
-	if (sq->q.properties.is_active)
-		dqm->gws_queue_count += on - sq->q.properties.is_gws;
-	WRITE_ONCE(sq->q.properties.is_gws, on);
-	driver_executes(dqm);
+	r = change_queue(sq, &sim_of(dqm)->mm, on);
 	dqm_unlock(dqm);
 	mutex_unlock(&sq->q.process->mutex);
+	return r;
 }
 
 int update_queue(struct sim_queue *sq, u32 priority)
@@ -1474,7 +1534,7 @@ int update_queue(struct sim_queue *sq, u32 priority)
 	mutex_lock(&sq->q.process->mutex);
 	WRITE_ONCE(sq->q.properties.priority, priority);
 	dqm_lock(dqm);
-	r = change_queue(sq, &sim_of(dqm)->mm);
+	r = change_queue(sq, &sim_of(dqm)->mm, sq->q.properties.is_gws);
 	dqm_unlock(dqm);
 	if (!r)
 		kfd_gpreempt_queue_updated(&sq->q);
@@ -1482,7 +1542,7 @@ int update_queue(struct sim_queue *sq, u32 priority)
 	return r;
 }
 
-/* dqm_lock held. All queues of the process on a node; an eviction in another one counts. */
+/* dqm_lock held. All queues of the process on a node; an eviction in another one counts. (A process that has no address space there is only counted.) */
 static void evict_process_queues(struct device_queue_manager *dqm, struct qcm_process_device *qpd)
 {
 	struct queue *q;
@@ -1500,14 +1560,19 @@ static void evict_process_queues(struct device_queue_manager *dqm, struct qcm_pr
 	driver_executes(dqm);
 }
 
-/* dqm_lock held. One that was reset comes back with the others: nothing tells it from them. */
+/*
+ * dqm_lock held. One that was reset comes back with the others: nothing tells it from them. (Without the hardware scheduler the driver restores nothing
+ * of a program whose memory is gone, and a queue that cannot be loaded is active all the same.)
+ */
 static void restore_process_queues(struct device_queue_manager *dqm, struct qcm_process_device *qpd)
 {
 	struct queue *q;
 
 	BUG_ON(!qpd->evicted);
-	if (--qpd->evicted)
+	if (qpd->evicted > 1) {
+		qpd->evicted--;
 		return;
+	}
 	list_for_each_entry(q, &qpd->queues_list, list) {
 		WRITE_ONCE(q->properties.is_evicted, false);
 		if (!QUEUE_IS_ACTIVE(q->properties))
@@ -1517,6 +1582,7 @@ static void restore_process_queues(struct device_queue_manager *dqm, struct qcm_
 			restore(sim_queue_of(q));
 	}
 	driver_executes(dqm);
+	qpd->evicted = 0;
 }
 
 /* Of its process. */
@@ -1532,15 +1598,17 @@ void evict_queue(struct sim_queue *sq, bool evicted)
 	dqm_unlock(dqm);
 }
 
-/* SUSPEND_QUEUES, RESUME_QUEUES of the debugger, which there is with the hardware scheduler only. (The driver refuses a queue whose creation the debugger has not read yet.) */
+/* SUSPEND_QUEUES, RESUME_QUEUES of the debugger, which there is with the hardware scheduler only. One that is so already gets its runlist, too. (The driver refuses a queue that is being destroyed, and one whose creation the debugger has not read yet.) */
 void suspend_queue(struct sim_queue *sq, bool on)
 {
 	struct device_queue_manager *dqm = sq->q.device->dqm;
 
 	dqm_lock(dqm);
 	BUG_ON(!hws_of(dqm));
-	WRITE_ONCE(sq->q.properties.is_suspended, on);
-	set_active(sq, QUEUE_IS_ACTIVE(sq->q.properties));
+	if (sq->q.properties.is_suspended != on) {
+		WRITE_ONCE(sq->q.properties.is_suspended, on);
+		set_active(sq, QUEUE_IS_ACTIVE(sq->q.properties));
+	}
 	driver_executes(dqm);
 	dqm_unlock(dqm);
 }
@@ -1610,7 +1678,10 @@ static void set_running(bool on)
 	}
 }
 
-/* kgd2kfd_suspend(): all processes are evicted, and the scheduler is told before. (Processes without queues on a node are not evicted here.) */
+/*
+ * kgd2kfd_suspend(): all processes are evicted, and the scheduler is told before. (Processes without queues on a node are not evicted here. The driver takes
+ * an eviction back that fails otherwise than with -EIO.) In VMs: suspend_resume.
+ */
 void take_all_off(void)
 {
 	kfd_gpreempt_pause(&world.kfd);

@@ -300,7 +300,7 @@ int update_queue(struct sim_queue *sq, u32 priority);
 /* And all others of its process on its node */
 void evict_queue(struct sim_queue *sq, bool evicted);
 void suspend_queue(struct sim_queue *sq, bool on);
-void give_gws(struct sim_queue *sq, bool on);
+int give_gws(struct sim_queue *sq, bool on);
 /* By somebody else: with the right to exempt it, or with none. */
 void debug_process(struct sim_process *process, bool on);
 void debug_process_by(struct sim_process *process, struct task_struct *debugger);

@@ -652,6 +652,9 @@ static bool cheat_works(void)
 		return (node.now_ns - cheat.begin_ns) % (50 * MS) < 35 * MS;
 	case LEARNED:
 		return !learned_look_is_near();
+	case ALL_TOGETHER:
+		/* A doorbell has all queues looked at, and would tell of its work. */
+		return !node.told_ns && soon_after && !learned_look_is_near();
 	default:
 		return soon_after;
 	}
@@ -663,8 +666,11 @@ static void cheat_sees_a_look(void)
 	cheat.look_ns = node.now_ns;
 	if (cheat.kind != ALL_TOGETHER)
 		return;
-	last_kernel(middle);
-	node.told_ns = node.now_ns;
+	/* Not after a look for which its own doorbell asked */
+	if (!middle->waves) {
+		last_kernel(middle);
+		node.told_ns = node.now_ns;
+	}
 	if (!low->waves)
 		return;
 	gpreempt_account_end(&low->policy, node.now_ns);
@@ -704,7 +710,7 @@ static void cheat_step(u64 *due_ns)
 	}
 	if (cheat.kind == AFTER_OWN_COUNTERS ? own_counters() != cheat.shown_ns : node.policy.account.look_ns != look_ns)
 		cheat_sees_a_look();
-	else
+	if (!node.told_ns)
 		finish(middle);
 	cheat.shown_ns = own_counters();
 }
@@ -743,13 +749,27 @@ static void check_billed(u32 least, u32 most)
 	CHECK_WITHIN(cheat.billed_ns * 1000 / cheat.used_ns, least, most);
 }
 
+/* On a machine of the same kind it has learned when looks come. */
+static void cheat_rehearsed(void)
+{
+	cheat_for(CHEAT_NS, true);
+	tap_renew();
+	other_numbers();
+	cheat.used_ns = 0;
+	cheat.billed_ns = 0;
+	cheat_for(CHEAT_NS, false);
+}
+
 static void cheats_after(enum cheat kind)
 {
 	static const u64 after[] = { 2 * MS, 4 * MS, 10 * MS, 40 * MS };
 
 	EACH_ANEW(i, ARRAY_SIZE(after), "%u: ", i) {
-		cheat = (struct cheat_state){ .kind = kind, .for_ns = after[i] / (kind == ALL_TOGETHER ? 10 : 1) };
-		cheat_for(CHEAT_NS, false);
+		cheat = (struct cheat_state){ .kind = kind, .for_ns = after[i] };
+		if (kind == ALL_TOGETHER)
+			cheat_rehearsed();
+		else
+			cheat_for(CHEAT_NS, false);
 		check_billed(900, 1100);
 	}
 }
@@ -764,12 +784,7 @@ TEST(an_honest_program_is_billed_right, "a program that works without looking at
 TEST(predicting_looks_pays_nothing, "a program that works when the node did not look in a rehearsal is billed for what it used")
 {
 	cheat = (struct cheat_state){ .kind = LEARNED };
-	cheat_for(CHEAT_NS, true);
-	tap_renew();
-	other_numbers();
-	cheat.used_ns = 0;
-	cheat.billed_ns = 0;
-	cheat_for(CHEAT_NS, false);
+	cheat_rehearsed();
 	check_billed(900, 1100);
 }
 
@@ -783,7 +798,7 @@ TEST(reading_own_counters_pays_nothing, "a program that reads its own counters a
 	cheats_after(AFTER_OWN_COUNTERS);
 }
 
-TEST(attacks_together_pay_nothing, "a program that sees looks, has looks begin anew by a doorbell after each, and ends its queue when it was caught is billed for what it used")
+TEST(attacks_together_pay_nothing, "a program that has rehearsed, sees each look, has looks begin anew by a doorbell after it, and ends its queue when it was caught is billed for what it used")
 {
 	cheats_after(ALL_TOGETHER);
 }

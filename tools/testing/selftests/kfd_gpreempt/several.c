@@ -8,17 +8,20 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <glob.h>
+#include <sched.h>
 
 #include "kselftest_harness.h"
 
 #include "fixture.h"
 #include "disturb.h"
 #include "gpus.h"
+#include "outside.h"
 #include "worker.h"
 
 #define NEAR		0
 #define FAR		1
 #define HOG_STEPS	100
+#define MAX_HELD	8		/* queues of a process on a device */
 #define POLL_NS		200000		/* nothing here depends on how soon the device looks */
 #define PCI		"/sys/bus/pci"
 
@@ -118,26 +121,32 @@ TEST_F_TIMEOUT(several, late_high_preempts_on_its_own_device_only, 120)
 
 /* One process that works on both: it is taken off where something comes first, and goes on elsewhere. */
 static struct kfd_client elsewhere;
-static struct kfd_queue queue_elsewhere;
+static struct kfd_queue queues_elsewhere[MAX_HELD];
+static int nr_elsewhere;
 
+/* args: the device, bytes of the arena, the work. A queue more each time. */
 static int64_t actor_works_elsewhere(struct actor *a, const int64_t *args)
 {
+	struct kfd_queue *queue = &queues_elsewhere[nr_elsewhere];
 	struct kfd_buffer b;
-	int err;
+	int err = 0;
 
 	kfd_wanted_gpu_id = (uint32_t)args[0];
-	err = kfd_client_open(&elsewhere);
+	if (!nr_elsewhere++)
+		err = kfd_client_open(&elsewhere) ?: kfd_buffer_import(&elsewhere, a->arena, (size_t)args[1], &b);
 	if (!err)
-		err = kfd_buffer_import(&elsewhere, a->arena, (size_t)args[1], &b);
-	if (!err)
-		err = kfd_queue_create(&elsewhere, &queue_elsewhere, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL, 256);
-	kfd_signal_init(a->done[1], 1);
-	return err ? err : kfd_work_submit(&queue_elsewhere, &a->work[1], a->done[1], 0);
+		err = kfd_queue_create(&elsewhere, queue, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL, 256);
+	kfd_signal_init(a->done[args[2]], 1);
+	return err ? err : kfd_work_submit(queue, &a->work[args[2]], a->done[args[2]], 0);
 }
 
 static int64_t actor_stops_elsewhere(struct actor *a, const int64_t *args)
 {
-	return kfd_queue_destroy(&queue_elsewhere);
+	int err = 0;
+
+	while (nr_elsewhere && !err)
+		err = kfd_queue_destroy(&queues_elsewhere[--nr_elsewhere]);
+	return err;
 }
 
 TEST_F_TIMEOUT(several, process_on_both_is_preempted_where_something_comes_first, 120)
@@ -146,7 +155,7 @@ TEST_F_TIMEOUT(several, process_on_both_is_preempted_where_something_comes_first
 
 	ASSERT_HOGGED(NEAR);
 	ASSERT_EQ(1, actor_work(near->low, 1, self->side[FAR].slots, 100, 10 * MS));
-	ASSERT_EQ(0, actor_call(near->low, actor_works_elsewhere, ids[FAR], ARENA, 0, 0));
+	ASSERT_EQ(0, actor_call(near->low, actor_works_elsewhere, ids[FAR], ARENA, 1, 0));
 	ASSERT_EQ(0, actor_wait_progress(near->low, 1, 1, LONG));
 	ASSERT_EQ(0, launch_preempts(near->high, near->low));
 	EXPECT_TRUE(stands_still(&near->low->work[0], 50 * MS));
@@ -155,6 +164,62 @@ TEST_F_TIMEOUT(several, process_on_both_is_preempted_where_something_comes_first
 	EXPECT_EQ(self->side[FAR].preemptions, counter("preemptions"));
 	ASSERT_FINISHED(NEAR);
 	EXPECT_EQ(0, actor_call(near->low, actor_stops_elsewhere, 0, 0, 0, 0));
+}
+
+/* Another queue of the process works on this device. */
+static int works_on(struct actor *a, int gpu, uint32_t waves)
+{
+	int work = actor_work(a, 1, waves, 100, 2 * MS), queue;
+
+	if (work < 0 || gpu == FAR)
+		return work < 0 ? work : (int)actor_call(a, actor_works_elsewhere, ids[gpu], ARENA, work, 0);
+	queue = actor_queue(a, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL);
+	return queue < 0 ? queue : actor_submit(a, queue, work, 1, 0);
+}
+
+/* Runlists of a device since the test began, when the device has done all. */
+static int64_t runlists_of(int gpu, const int64_t *before)
+{
+	kfd_sleep_ns(20 * MS);
+	at(gpu);
+	return kfd_vgpu_stat("runlists") - before[gpu];
+}
+
+TEST_F_TIMEOUT(several, hold_of_a_process_is_one_runlist_on_each_device, 120)
+{
+	int64_t nr, before[2] = { 0 };
+	cpu_set_t cpus = { 0 };
+	struct actor *a;
+	struct gpreempt *g;
+	int gpu;
+
+	NEEDS_VGPU();
+	ASSERT_EQ(0, gpreempt_open(&g));
+	/* A device without any queue has no runlist. */
+	for (gpu = NEAR; gpu <= FAR; gpu++) {
+		at(gpu);
+		ASSERT_EQ(0, launch_begins(worker(_metadata, 0, 1, 1, 100, 2 * MS)));
+	}
+	at(NEAR);
+	a = actor_start(0, ARENA);
+	ASSERT_ACTOR(a);
+	/* Where no monitor is: the first one that is woken up looks while the call goes on. */
+	CPU_SET(0, &cpus);
+	ASSERT_EQ(0, sched_setaffinity(0, sizeof(cpus), &cpus));
+	for (nr = 1; nr <= MAX_HELD; nr++) {
+		for (gpu = NEAR; gpu <= FAR; gpu++)
+			ASSERT_EQ(0, works_on(a, gpu, self->side[gpu].slots));
+		for (gpu = NEAR; gpu <= FAR; gpu++)
+			before[gpu] += runlists_of(gpu, before);
+		ASSERT_EQ(2 * nr, gpreempt_preempt(g, AT(process_of(a)), 0, 0));
+		for (gpu = NEAR; gpu <= FAR; gpu++)
+			EXPECT_EQ(1, runlists_of(gpu, before)) TH_LOG("device %d, %lld queues held", gpu, (long long)nr);
+		ASSERT_EQ(2 * nr, gpreempt_resume(g, AT(process_of(a))));
+		for (gpu = NEAR; gpu <= FAR; gpu++)
+			EXPECT_EQ(2, runlists_of(gpu, before)) TH_LOG("device %d, %lld queues given back", gpu, (long long)nr);
+	}
+	EXPECT_EQ(0, actor_call(a, actor_stops_elsewhere, 0, 0, 0, 0));
+	gpreempt_close(g);
 }
 
 /*
