@@ -73,6 +73,8 @@ void (*sim_ran)(u32 class, u64 from_ns, u64 to_ns);
  * @next_ready: the next one there
  * @running_at: place in the list of running queues
  * @preempted_at_ns: since when it has been preempted with work; 0: it is not
+ * @working: it has work
+ * @unserved_ns: since when it has had work and not its slots; 0: it has either both or no work
  * @dormant: the monitor does not look at it
  * @place: where the monitor has it
  * @arrivals: when the requests came that have not ended: a ring
@@ -96,12 +98,14 @@ struct queue {
 	u64 started_ns;
 	bool in_slots;
 	bool listed;
+	bool working;
 	bool dormant;
 	u32 launching;
 	u32 next_ready;
 	u32 running_at;
 	u32 place;
 	u64 preempted_at_ns;
+	u64 unserved_ns;
 	u64 *arrivals;
 	u32 first;
 	u32 nr_waiting;
@@ -142,6 +146,8 @@ static struct state {
 	u32 nr_coming;
 	u32 free;
 	bool stalled;
+	u32 nr_working;
+	u64 idle_since_ns;
 
 	struct gpreempt_policy_node policy;
 	struct gpreempt_policy_queue **sampled;
@@ -337,6 +343,39 @@ static bool has_work(const struct queue *q)
 	return q->left_ns || q->rptr != q->wptr;
 }
 
+static void note_longest_unserved(const struct queue *q)
+{
+	u64 *longest_ns = &sim.result->classes[q->number].unserved_ns_max;
+
+	if (q->unserved_ns && sim.now_ns - q->unserved_ns > *longest_ns)
+		*longest_ns = sim.now_ns - q->unserved_ns;
+}
+
+/* After each change of its work or its slots */
+static void note_service(struct queue *q)
+{
+	bool working = has_work(q), unserved = working && !q->in_slots;
+
+	sim.nr_working += working - q->working;
+	q->working = working;
+	if (unserved == !!q->unserved_ns)
+		return;
+	note_longest_unserved(q);
+	q->unserved_ns = unserved ? sim.now_ns : 0;
+}
+
+/* After each event */
+static void note_idle(void)
+{
+	bool idle = !sim.nr_running && sim.nr_working && !sim.stalled;
+
+	if (idle == !!sim.idle_since_ns)
+		return;
+	if (!idle)
+		sim.result->idle_ns += sim.now_ns - sim.idle_since_ns;
+	sim.idle_since_ns = idle ? sim.now_ns : 0;
+}
+
 static void make_ready(struct queue *q)
 {
 	u32 number = q - sim.queues;
@@ -366,6 +405,7 @@ static void run_kernel(struct queue *q)
 	sim.running[sim.nr_running++] = number;
 	sim.free -= q->class->units;
 	push(sim.now_ns + q->left_ns, END, number, ++q->launching);
+	note_service(q);
 }
 
 static void leave_slots(struct queue *q)
@@ -377,12 +417,14 @@ static void leave_slots(struct queue *q)
 	q->in_slots = false;
 	q->ran_ns += ran_ns;
 	q->all_ran_ns += ran_ns;
+	sim.result->classes[q->number].served += ran_ns * q->class->units;
 	/* Its own part is done: it comes back to see whether the others' are. */
 	q->left_ns = q->arrived == q->rptr && q->class->collective ? 1 : q->left_ns - ran_ns;
 	q->launching++;
 	sim.free += q->class->units;
 	sim.running[q->running_at] = sim.running[--sim.nr_running];
 	sim.queues[sim.running[q->running_at]].running_at = q->running_at;
+	note_service(q);
 }
 
 static void launch(struct queue *q)
@@ -394,7 +436,7 @@ static void launch(struct queue *q)
 }
 
 /* In the order in which they became ready; who does not fit keeps those behind waiting. */
-static void dispatch(void)
+static void give_slots(void)
 {
 	while (!sim.stalled && sim.ready != NONE) {
 		struct queue *q = &sim.queues[sim.ready];
@@ -409,6 +451,12 @@ static void dispatch(void)
 		sim.ready = q->next_ready;
 		q->listed = false;
 	}
+}
+
+static void dispatch(void)
+{
+	give_slots();
+	note_idle();
 }
 
 static u64 moved_ns(u32 units)
@@ -461,6 +509,7 @@ static void submit(struct queue *q, u32 kernels)
 		q->preempted_at_ns = sim.now_ns;
 	note_inversion(q);
 	make_ready(q);
+	note_service(q);
 }
 
 static void begin_request(struct queue *q)
@@ -516,8 +565,10 @@ static void begin_work(struct queue *q)
 static void end_request(struct queue *q)
 {
 	struct sim_class_result *result = &sim.result->classes[q->number];
+	u64 took_ns = sim.now_ns - q->arrivals[q->first];
 
-	count_time(&result->latency, sim.now_ns - q->arrivals[q->first]);
+	count_time(&result->latency, took_ns);
+	result->nr_late += q->class->deadline_ns && took_ns > q->class->deadline_ns;
 	result->nr_requests++;
 	q->first = (q->first + 1) % q->max_waiting;
 	q->nr_waiting--;
@@ -543,6 +594,7 @@ static void end_kernel(struct queue *q)
 	else if (q->class->gap_ns)
 		push(sim.now_ns + next_gap_ns(q->class), SUBMISSION, q - sim.queues, 0);
 	make_ready(q);
+	note_service(q);
 }
 
 /* It has done its own part. Returns whether all have. */
@@ -923,6 +975,8 @@ static void make_queue(struct queue *q, const struct sim_class *class, u32 numbe
 		places[class->job] |= 1ULL << (current - nodes);
 	}
 	q->process.group = class->group;
+	q->process.weight = class->weight;
+	q->process.deadline_ns = class->deadline_ns;
 	q->max_waiting = 4;
 	q->arrivals = allocate(q->max_waiting, sizeof(*q->arrivals));
 	sim.sampled[q->place] = &q->policy;
@@ -980,6 +1034,8 @@ static void make_node(const struct sim_config *config, struct sim_result *result
 	sim.policy.queues = sim.sampled;
 	sim.policy.nr = sim.nr_queues;
 	sim.policy.device.waves_known = true;
+	sim.policy.device.connect_ns = config->device.says_connect_ns;
+	sim.policy.device.restore_ns = config->device.says_restore_ns;
 	gpreempt_policy_use(&sim.policy, policy_named(config->policy));
 	make_groups(config);
 	look_at(sim.now_ns);
@@ -1043,14 +1099,20 @@ static void end_node(const struct sim_config *config, struct sim_result *result)
 	sim.now_ns = config->duration_ns;
 	for (i = 0; i < sim.nr_queues; i++) {
 		struct queue *q = &sim.queues[i];
-		u64 *least_ns = &result->classes[q->number].ran_ns_min;
+		struct sim_class_result *r = &result->classes[q->number];
+		u64 *least_ns = &r->ran_ns_min;
 
 		note_hold(q);
+		note_longest_unserved(q);
+		r->served += q->in_slots ? (sim.now_ns - q->started_ns) * q->class->units : 0;
+		r->missed += q->policy.missed;
 		/* The queues of a class follow each other. */
 		if (!i || q[-1].number != q->number || q->all_ran_ns < *least_ns)
 			*least_ns = q->all_ran_ns;
 		free(sim.queues[i].arrivals);
 	}
+	if (sim.idle_since_ns)
+		result->idle_ns += sim.now_ns - sim.idle_since_ns;
 	free(sim.queues);
 	free(sim.sampled);
 	free(sim.running);

@@ -30,10 +30,10 @@
 #define LOW	(-3)
 #define HIGH	7
 
-#define NR_CLASSES_MAX	8
+#define NR_CLASSES_MAX	24
 #define NR_NODES_MAX	8	/* of sim_test.c; there may be GPREEMPT_NEWS_NODES */
 #define NR_JOBS_MAX	4
-#define NR_GROUPS_MAX	8
+#define NR_GROUPS_MAX	24
 
 /**
  * struct sim_device - the time model
@@ -42,6 +42,8 @@
  * @trap_ns: entry and exit of the trap handler
  * @full_save_ns: a full device is saved, or restored
  * @grace_ns: so long the firmware waits for waves to end by themselves before it saves them
+ * @says_connect_ns: what its stamps say that connecting a queue takes; 0: it has none
+ * @says_restore_ns: the same of bringing waves back
  */
 struct sim_device {
 	u32 slots;
@@ -49,6 +51,8 @@ struct sim_device {
 	u64 trap_ns;
 	u64 full_save_ns;
 	u64 grace_ns;
+	u64 says_connect_ns;
+	u64 says_restore_ns;
 };
 
 /* An MI300X whose memory has 80 % of its peak bandwidth; the other two as the virtual GPU has them. */
@@ -82,6 +86,8 @@ enum sim_arrivals { CONTINUOUS, POISSON, PERIODIC, LOGNORMAL };
  * @job: its processes belong to this job; 0: to none
  * @stay: the job does not leave other nodes
  * @group: its processes are in this group, by place in &sim_config.groups; 0: in none
+ * @weight: of its processes, for wfq; 0: by priority
+ * @deadline_ns: of its work, for edf; 0: none. A request that takes longer is late.
  */
 struct sim_class {
 	const char *name;
@@ -100,6 +106,8 @@ struct sim_class {
 	u32 job;
 	bool stay;
 	u16 group;
+	u32 weight;
+	u64 deadline_ns;
 };
 
 /**
@@ -156,6 +164,10 @@ struct sim_times {
  * @work: unit nanoseconds that these took
  * @preempted_ns_max: the longest time that a queue was preempted with work
  * @ran_ns_min: the least time that one of the queues had its slots
+ * @served: unit nanoseconds for which its queues had their slots, of whole kernels or not
+ * @unserved_ns_max: the longest time for which a queue had work and not its slots
+ * @nr_late: requests that took longer than the deadline
+ * @missed: deadlines that the policy says were missed
  */
 struct sim_class_result {
 	struct sim_times latency;
@@ -165,6 +177,10 @@ struct sim_class_result {
 	u64 work;
 	u64 preempted_ns_max;
 	u64 ran_ns_min;
+	u64 served;
+	u64 unserved_ns_max;
+	u64 nr_late;
+	u64 missed;
 };
 
 /**
@@ -181,6 +197,7 @@ struct sim_class_result {
  * @nr_sampled: queues looked at, over all passes
  * @overhead_ns: the device ran nothing because of a change of the runlist
  * @budgeted_ns: of that, what counts against the budget
+ * @idle_ns: the device ran nothing though a queue had work, and no runlist was being changed
  * @parked: the monitor ended parked
  * @sum: over everything that happened, in order: equal if the runs were
  * @wrong: the first thing that must not be; empty: nothing
@@ -198,6 +215,7 @@ struct sim_result {
 	u64 nr_sampled;
 	u64 overhead_ns;
 	u64 budgeted_ns;
+	u64 idle_ns;
 	bool parked;
 	u64 sum;
 	char wrong[160];
