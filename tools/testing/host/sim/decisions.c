@@ -159,12 +159,14 @@ static double of_time(u64 ns)
 
 static void print_lost(void)
 {
-	printf("; idle %.1f, switches %.1f %%", of_time(result.idle_ns), of_time(result.overhead_ns));
+	printf("; idle %.1f, switches %.1f %%", of_time(result.idle_ns),
+	       of_time(result.overhead_ns));
 }
 
 /* ---- work below work that hardly ever pauses ---- */
 
-static void starve(u64 duration_ns, u32 kernels, u64 period_ns, u32 nr_low, u64 low_kernel_ns)
+static void starve_begin(u64 duration_ns, u32 kernels, u64 period_ns, u32 nr_low,
+			 u64 low_kernel_ns)
 {
 	struct sim_class *high;
 
@@ -172,8 +174,18 @@ static void starve(u64 duration_ns, u32 kernels, u64 period_ns, u32 nr_low, u64 
 	high = add_requests(HIGH, period_ns, kernels, MS);
 	high->arrivals = PERIODIC;
 	add_endless(LOW, nr_low, low_kernel_ns);
+}
+
+static void starve_end(void)
+{
 	simulate();
 	printf("least %.4f %%, without %.2f s, high %.1f %%", least_pct(1), without_s(1), pct(0));
+}
+
+static void starve(u64 duration_ns, u32 kernels, u64 period_ns, u32 nr_low, u64 low_kernel_ns)
+{
+	starve_begin(duration_ns, kernels, period_ns, nr_low, low_kernel_ns);
+	starve_end();
 }
 
 static void starve_495(void)
@@ -189,6 +201,21 @@ static void starve_898(void)
 static void starve_895(void)
 {
 	starve(600 * SEC, 895, 900 * MS, 3, 20 * MS);
+}
+
+/* The slots that are left go to the three by turns. */
+static void starve_495_turns(void)
+{
+	starve_begin(120 * SEC, 495, 500 * MS, 3, 200 * MS);
+	config.device.by_turns = true;
+	starve_end();
+}
+
+static void starve_898_turns(void)
+{
+	starve_begin(120 * SEC, 898, 900 * MS, 3, 2 * MS);
+	config.device.by_turns = true;
+	starve_end();
 }
 
 static void starve_poisson(u64 period_ns, u32 nr_low, u64 low_kernel_ns)
@@ -310,7 +337,7 @@ static void edf_endless_1(void)
 	edf_beside_endless(MS);
 }
 
-/* Three tasks that use so much of the device together */
+/* Three tasks that use so much of the device together, beside work without a deadline */
 static void edf_tasks(u32 load_pct)
 {
 	u32 i;
@@ -319,6 +346,7 @@ static void edf_tasks(u32 load_pct)
 	add_task(10 * MS, 10 * MS * load_pct / 300);
 	add_task(40 * MS, 40 * MS * load_pct / 300);
 	add_task(100 * MS, 100 * MS * load_pct / 300);
+	add_endless(HIGH, 1, 2 * MS);
 	simulate();
 	for (i = 0; i < 3; i++)
 		printf("%s%.1f", i ? ", " : "late ", 100.0 * result.classes[i].nr_late /
@@ -438,6 +466,32 @@ static void wfq_weights(void)
 	add_endless(HIGH, 1, 2 * MS)->weight = 10;
 	simulate();
 	printf("has %.2f %% of 0.10, without %.1f s", pct(1), without_s(1));
+}
+
+/* A group with one of 101 parts is made anew so often, and begins with new processes. */
+static void remade(u64 every_ns)
+{
+	begin(30 * SEC);
+	in_group(add_endless(HIGH, 1, 2 * MS), 1, 1, 0);
+	config.groups[1].remade_ns = every_ns;
+	in_group(add_endless(HIGH, 1, 2 * MS), 2, 100, 0);
+	simulate();
+	printf("has %.2f of 0.99 %%, without %.2f s", pct(0), without_s(0));
+}
+
+static void remade_never(void)
+{
+	remade(0);
+}
+
+static void remade_10(void)
+{
+	remade(100 * MS);
+}
+
+static void remade_100(void)
+{
+	remade(10 * MS);
 }
 
 /* Kernels of 10 us, in a group of its own beside a greedy one: each is less than a switch. */
@@ -591,6 +645,36 @@ static void slow_333_50us(void)
 static void slow_5_5ms(void)
 {
 	slow_requests(5 * MS, 200 * MS, 1, 5 * MS);
+}
+
+/* Waves of one of two victims are saved in 5 ms, those of the other in 20 us. */
+static void slow_victim(void)
+{
+	begin(60 * SEC);
+	add_requests(HIGH, 20 * MS, 1, 2 * MS);
+	add_endless(LOW, 1, 2 * MS)->save_ns = 5 * MS;
+	add_endless(LOW, 1, 2 * MS)->save_ns = 20 * US;
+	print_requests(0, 1);
+	printf(", other %.1f %%", pct(2));
+}
+
+static void lagging_counters(u64 lag_ns)
+{
+	begin(60 * SEC);
+	config.device.counters_lag_ns = lag_ns;
+	add_requests(HIGH, 10 * MS, 1, 2 * MS);
+	add_endless(LOW, 1, 2 * MS);
+	print_requests(0, 1);
+}
+
+static void lag_100us(void)
+{
+	lagging_counters(100 * US);
+}
+
+static void lag_1ms(void)
+{
+	lagging_counters(MS);
 }
 
 static void fast_decode(void)
@@ -774,6 +858,129 @@ static void endless_narrow(void)
 	print_lost();
 }
 
+/* Slots that are free go to work that fits, also if wider work waits. */
+static void endless_narrow_fills(void)
+{
+	begin(60 * SEC);
+	config.device.fills = true;
+	add_endless(HIGH, 1, 10 * SEC)->units = 1;
+	add_endless(LOW, 1, 2 * MS)->units = 90;
+	simulate();
+	printf("low %.1f %%", pct(1));
+	print_lost();
+}
+
+/* ---- barriers, and work that needs other work ---- */
+
+/* Each kernel of a request stands behind a barrier. */
+static void barriers(u64 low_kernel_ns, bool moves)
+{
+	begin(60 * SEC);
+	config.device.moves_past_barriers = moves;
+	config.device.runlists_tell = true;
+	add_requests(HIGH, 250 * MS, 20, 100 * US)->arrivals = PERIODIC;
+	config.classes[0].barrier_ns = 5 * MS;
+	add_endless(LOW, 1, low_kernel_ns);
+	print_requests(0, 1);
+}
+
+static void barriers_20ms(void)
+{
+	barriers(20 * MS, true);
+}
+
+static void barriers_200ms(void)
+{
+	barriers(200 * MS, true);
+}
+
+/* A barrier that is met shows nowhere before the kernel behind it has slots. */
+static void barriers_unseen(void)
+{
+	barriers(20 * MS, false);
+}
+
+/* So does each of a chain without end. */
+static void barrier_chain(u64 barrier_ns)
+{
+	begin(30 * SEC);
+	config.device.moves_past_barriers = true;
+	config.device.runlists_tell = true;
+	add_endless(HIGH, 1, 100 * US)->barrier_ns = barrier_ns;
+	add_endless(LOW, 1, 2 * MS);
+	simulate();
+	simulate_alone(0);
+	printf("chain %.2fx, has %.1f %%, low %.1f %%",
+	       (double)alone.classes[0].nr_done / result.classes[0].nr_done, pct(0), pct(1));
+	print_lost();
+}
+
+static void chain_2ms(void)
+{
+	barrier_chain(1900 * US);
+}
+
+static void chain_3ms(void)
+{
+	barrier_chain(2900 * US);
+}
+
+static void chain_5ms(void)
+{
+	barrier_chain(4900 * US);
+}
+
+/* A request needs so much of low work, and work between the two never ends. */
+static void dependent(u64 needs_ns)
+{
+	begin(600 * SEC);
+	add_requests(HIGH, 30 * SEC, 1, MS)->arrivals = PERIODIC;
+	config.classes[0].needs = 3;
+	config.classes[0].needs_kernels = needs_ns / MS;
+	add_endless(2, 1, 2 * MS);
+	add_endless(LOW, 1, MS);
+	simulate();
+	printf("request p50 %.0f, longest %.0f ms, low %.1f %%", ms_at(0, .5), ms_at(0, 1), pct(2));
+}
+
+static void needs_10ms(void)
+{
+	dependent(10 * MS);
+}
+
+static void needs_50ms(void)
+{
+	dependent(50 * MS);
+}
+
+static void needs_200ms(void)
+{
+	dependent(200 * MS);
+}
+
+/* ---- where the monitor is told of work, and where only runlists tell of its end ---- */
+
+static void told(void)
+{
+	begin(60 * SEC);
+	config.doorbells = true;
+	add(sim_inference);
+	add(sim_training);
+	print_requests(0, 1);
+	printf("; %.0f looks/s", result.nr_passes * 1e9 / config.duration_ns);
+}
+
+static void no_counters(void)
+{
+	begin(60 * SEC);
+	config.device.runlists_tell = true;
+	config.device.no_counters = true;
+	add(sim_inference);
+	add(sim_training);
+	print_requests(0, 1);
+	printf(", runlists %.0f/s", result.nr_acting * 1e9 / config.duration_ns);
+}
+
 /* ---- stamps, and requests shorter than a look ---- */
 
 static void stamp(u64 connect_ns)
@@ -912,7 +1119,9 @@ static const struct scenario {
 	const char *wanted;
 } scenarios[] = {
 	{ "starve-495", starve_495, "least 0.60 %, without 0.6 s" },
+	{ "starve-495-turns", starve_495_turns, "least 0.60 %, without 0.6 s" },
 	{ "starve-898", starve_898, "least 0.73 %, without 0.3 s" },
+	{ "starve-898-turns", starve_898_turns, "least 0.73 %, without 0.3 s" },
 	{ "starve-895", starve_895, "least 0.63 %, without 0.4 s" },
 	{ "starve-poisson-80", starve_poisson_80, "least 3.4 %, without 0.5 s" },
 	{ "starve-poisson-95", starve_poisson_95, "least 0.29 %, without 0.7 s" },
@@ -939,6 +1148,9 @@ static const struct scenario {
 	{ "wfq-200us", wfq_200us, "has 30.2 %" },
 	{ "wfq-1ms", wfq_1ms, "has 15.1 %" },
 	{ "wfq-weights", wfq_weights, "has 0.09 %" },
+	{ "remade-never", remade_never, "has 0.99 %" },
+	{ "remade-10", remade_10, "has up to 0.99 %, not 0" },
+	{ "remade-100", remade_100, "has up to 0.99 %, not 0" },
 	{ "tiny-bursts", tiny_bursts, "switches 20 % at most" },
 	{ "equal-2", equal_2, "p50 3.7, p99 9.2 ms at most" },
 	{ "equal-8", equal_8, "p50 3.7, p99 12 ms at most" },
@@ -956,6 +1168,9 @@ static const struct scenario {
 	{ "slow-333-50us", slow_333_50us, "p99 0.77 ms" },
 	{ "slow-5-5ms", slow_5_5ms, "p99 12.3 ms, training 92.7 %" },
 	{ "fast-2000", fast_2000, "p99 0.25 ms, training 76.5 %" },
+	{ "slow-victim", slow_victim, "" },
+	{ "lag-100us", lag_100us, "p50 2.16, p99 5.2 ms" },
+	{ "lag-1ms", lag_1ms, "p50 2.16, p99 5.2 ms" },
 	{ "top-mid", top_beside_mid, "p50 10.5 ms, training 84.4 %" },
 	{ "levels-8", eight_levels, "all 86.3 %, lowest p99 1.4 s" },
 	{ "batch-0", batch_0, "p99 5.11 ms" },
@@ -970,6 +1185,18 @@ static const struct scenario {
 	{ "narrow-short", narrow_short, "p50 0.10 ms, training 94.0 %, no runlists" },
 	{ "narrow-and-wide", narrow_and_wide, "" },
 	{ "endless-narrow", endless_narrow, "wide p99 2.95 ms, low 90 %" },
+	{ "endless-narrow-fills", endless_narrow_fills, "low 90 %" },
+	{ "barriers-20ms", barriers_20ms, "p50 1.03x, training 86.8 %" },
+	{ "barriers-200ms", barriers_200ms, "p50 1.03x, training 86.8 %" },
+	{ "barriers-unseen", barriers_unseen, "p50 1.03x" },
+	{ "chain-2ms", chain_2ms, "" },
+	{ "chain-3ms", chain_3ms, "" },
+	{ "chain-5ms", chain_5ms, "low 34.9 %" },
+	{ "needs-10ms", needs_10ms, "12 ms if the wait is declared" },
+	{ "needs-50ms", needs_50ms, "52 ms if the wait is declared" },
+	{ "needs-200ms", needs_200ms, "205 ms if the wait is declared" },
+	{ "told", told, "p50 2.16, p99 4.98 ms, training 77.8 %" },
+	{ "no-counters", no_counters, "" },
 	{ "stamp-5ms", stamp_5ms, "p99 4.98 ms" },
 	{ "stamp-20ms", stamp_20ms, "p99 4.98 ms" },
 	{ "short-20us", short_20us, "idle 36 us" },
@@ -1004,7 +1231,7 @@ int main(int argc, char **argv)
 
 		if (!asked_for(s->name, argv + 1 + list, argc - 1 - list))
 			continue;
-		printf("%-18s ", s->name);
+		printf("%-20s ", s->name);
 		if (!list)
 			s->run();
 		printf(*s->wanted ? " [%s]\n" : "\n", s->wanted);

@@ -6,8 +6,8 @@
  * runlist, and programs that submit. Time jumps from event to event, so what nobody does costs nothing.
  *
  * The device has @slots for waves. A kernel takes some of them for its length; a queue runs one kernel at a time, and queues are served in the order
- * in which they became ready. A change of the runlist takes all waves off and brings back those of the queues that stay (HWS): both move the bytes
- * of the occupied part. What is not modelled: queues beyond the hardware's slots for them, VMIDs, caches, memory bandwidth between kernels, the time
+ * in which they became ready, or by turns. A change of the runlist takes all waves off and brings back those of the queues that stay (HWS): both move
+ * the bytes of the occupied part. What is not modelled: queues beyond the hardware's slots for them, VMIDs, caches, memory bandwidth between kernels, the time
  * that the monitor itself takes.
  *
  * Nodes share nothing but what they tell each other of jobs, as in the driver. sim_run() is one node; sim_run_nodes() several, with the jobs on them.
@@ -44,6 +44,14 @@
  * @grace_ns: so long the firmware waits for waves to end by themselves before it saves them
  * @says_connect_ns: what its stamps say that connecting a queue takes; 0: it has none
  * @says_restore_ns: the same of bringing waves back
+ * @by_turns: free slots go to the queue that has been without them for longest, not to the one that
+ *	became ready first; so those that a runlist brings back do not always come in the same order
+ * @fills: a queue that fits runs beside those that do not fit and wait before it
+ * @moves_past_barriers: the read pointer moves when a barrier is met, not when the kernel behind it
+ *	has slots
+ * @runlists_tell: what a runlist saves tells who has waves, also one that changes nothing
+ * @no_counters: with that: nothing else does
+ * @counters_lag_ns: waves are counted so long after they began
  */
 struct sim_device {
 	u32 slots;
@@ -53,6 +61,12 @@ struct sim_device {
 	u64 grace_ns;
 	u64 says_connect_ns;
 	u64 says_restore_ns;
+	bool by_turns;
+	bool fills;
+	bool moves_past_barriers;
+	bool runlists_tell;
+	bool no_counters;
+	u64 counters_lag_ns;
 };
 
 /* An MI300X whose memory has 80 % of its peak bandwidth; the other two as the virtual GPU has them. */
@@ -78,6 +92,12 @@ enum sim_arrivals { CONTINUOUS, POISSON, PERIODIC, LOGNORMAL };
  * @kernel_ns: mean length of a kernel
  * @exponential: lengths are exponentially distributed; otherwise all are the same
  * @units: slots that a kernel takes
+ * @save_ns: so long its waves are saved, and restored; 0: as long as its units take
+ * @barrier_ns: its packets stand at a barrier that is met so long after the last kernel's end,
+ *	wherever the queue is meanwhile; 0: there is none
+ * @needs: a request begins when the first queue of the class with this number, from 1 on, has done
+ *	@needs_kernels more; 0: it needs nobody
+ * @needs_kernels: see @needs
  * @gap_ns: the host submits the next kernel so long after the end of the one before; 0: all at once
  * @gap_most_ns: it takes any time from @gap_ns to this; 0: always the same
  * @apart_ns: with CONTINUOUS: each queue begins so long after the one before
@@ -99,6 +119,10 @@ struct sim_class {
 	u64 kernel_ns;
 	bool exponential;
 	u32 units;
+	u64 save_ns;
+	u64 barrier_ns;
+	u32 needs;
+	u32 needs_kernels;
 	u64 gap_ns;
 	u64 gap_most_ns;
 	u64 apart_ns;
@@ -117,6 +141,7 @@ struct sim_class {
  * @min_pct: see &struct gpreempt_policy_entity
  * @quota_ns: likewise
  * @period_ns: likewise
+ * @remade_ns: the group and its processes are made anew so often; 0: never
  */
 struct sim_group {
 	u16 parent;
@@ -124,6 +149,7 @@ struct sim_group {
 	u32 min_pct;
 	u64 quota_ns;
 	u64 period_ns;
+	u64 remade_ns;
 };
 
 /**
@@ -133,6 +159,8 @@ struct sim_group {
  * @groups: with shares; from the second one on
  * @params: tunables
  * @policy: by name; NULL: nobody schedules
+ * @doorbells: the monitor is told of the first work of a process that was idle, and looks for none
+ *	of those
  * @duration_ns: so long
  * @seed: of everything random
  */
@@ -142,6 +170,7 @@ struct sim_config {
 	struct sim_group groups[NR_GROUPS_MAX];
 	struct gpreempt_policy_params params;
 	const char *policy;
+	bool doorbells;
 	u64 duration_ns;
 	u64 seed;
 };
@@ -165,7 +194,7 @@ struct sim_times {
  * @preempted_ns_max: the longest time that a queue was preempted with work
  * @ran_ns_min: the least time that one of the queues had its slots
  * @served: unit nanoseconds for which its queues had their slots, of whole kernels or not
- * @unserved_ns_max: the longest time for which a queue had work and not its slots
+ * @unserved_ns_max: the longest time for which a queue had work, at no barrier, and not its slots
  * @nr_late: requests that took longer than the deadline
  * @missed: deadlines that the policy says were missed
  */
@@ -192,6 +221,7 @@ struct sim_class_result {
  * @nr_skipped_passes: of these, which looked at nothing at all and were only counted
  * @nr_asked: passes that asked for waves in flight
  * @nr_acting: runlists sent
+ * @nr_told: times that a doorbell woke the monitor
  * @nr_preempted: queues taken off the device
  * @nr_reliefs: given
  * @nr_sampled: queues looked at, over all passes
@@ -210,6 +240,7 @@ struct sim_result {
 	u64 nr_skipped_passes;
 	u64 nr_asked;
 	u64 nr_acting;
+	u64 nr_told;
 	u64 nr_preempted;
 	u64 nr_reliefs;
 	u64 nr_sampled;
