@@ -381,12 +381,14 @@ static bool has_work(const struct queue *q)
 	return q->left_ns || q->rptr != q->wptr;
 }
 
-static void note_longest_unserved(const struct queue *q)
+static void note_unserved(const struct queue *q)
 {
-	u64 *longest_ns = &sim.result->classes[q->number].unserved_ns_max;
+	struct sim_class_result *result = &sim.result->classes[q->number];
+	u64 ns = q->unserved_ns ? sim.now_ns - q->unserved_ns : 0;
 
-	if (q->unserved_ns && sim.now_ns - q->unserved_ns > *longest_ns)
-		*longest_ns = sim.now_ns - q->unserved_ns;
+	result->unserved_ns += ns;
+	if (ns > result->unserved_ns_max)
+		result->unserved_ns_max = ns;
 }
 
 static struct queue *needed_by(const struct queue *q)
@@ -412,11 +414,22 @@ static void note_service(struct queue *q)
 	bool working = can_run(q), unserved = working && !q->in_slots;
 
 	sim.nr_working += working - q->working;
+	sim.result->classes[q->number].nr_begun += working && !q->working;
 	q->working = working;
 	if (unserved == !!q->unserved_ns)
 		return;
-	note_longest_unserved(q);
+	note_unserved(q);
 	q->unserved_ns = unserved ? sim.now_ns : 0;
+}
+
+static void end_idle(void)
+{
+	u64 ns = sim.idle_since_ns ? sim.now_ns - sim.idle_since_ns : 0;
+
+	sim.result->idle_ns += ns;
+	if (ns > sim.result->idle_ns_max)
+		sim.result->idle_ns_max = ns;
+	sim.idle_since_ns = 0;
 }
 
 /* After each event */
@@ -424,11 +437,10 @@ static void note_idle(void)
 {
 	bool idle = !sim.nr_running && sim.nr_working && !sim.stalled;
 
-	if (idle == !!sim.idle_since_ns)
-		return;
 	if (!idle)
-		sim.result->idle_ns += sim.now_ns - sim.idle_since_ns;
-	sim.idle_since_ns = idle ? sim.now_ns : 0;
+		end_idle();
+	else if (!sim.idle_since_ns)
+		sim.idle_since_ns = sim.now_ns;
 }
 
 static void make_ready(struct queue *q)
@@ -1407,7 +1419,7 @@ static void end_node(const struct sim_config *config, struct sim_result *result)
 		u64 *least_ns = &r->ran_ns_min;
 
 		note_hold(q);
-		note_longest_unserved(q);
+		note_unserved(q);
 		r->served += q->in_slots ? (sim.now_ns - q->started_ns) * q->class->units : 0;
 		r->missed += q->policy.missed;
 		/* The queues of a class follow each other. */
@@ -1415,8 +1427,7 @@ static void end_node(const struct sim_config *config, struct sim_result *result)
 			*least_ns = q->all_ran_ns;
 		free(sim.queues[i].arrivals);
 	}
-	if (sim.idle_since_ns)
-		result->idle_ns += sim.now_ns - sim.idle_since_ns;
+	end_idle();
 	free(sim.queues);
 	free(sim.sampled);
 	free(sim.running);

@@ -195,6 +195,8 @@ struct sim_times {
  * @ran_ns_min: the least time that one of the queues had its slots
  * @served: unit nanoseconds for which its queues had their slots, of whole kernels or not
  * @unserved_ns_max: the longest time for which a queue had work, at no barrier, and not its slots
+ * @unserved_ns: for how long its queues had so in all
+ * @nr_begun: how often one of them that had none got work
  * @nr_late: requests that took longer than the deadline
  * @missed: deadlines that the policy says were missed
  */
@@ -208,6 +210,8 @@ struct sim_class_result {
 	u64 ran_ns_min;
 	u64 served;
 	u64 unserved_ns_max;
+	u64 unserved_ns;
+	u64 nr_begun;
 	u64 nr_late;
 	u64 missed;
 };
@@ -228,6 +232,7 @@ struct sim_class_result {
  * @overhead_ns: the device ran nothing because of a change of the runlist
  * @budgeted_ns: of that, what counts against the budget
  * @idle_ns: the device ran nothing though a queue had work, and no runlist was being changed
+ * @idle_ns_max: the longest time of that at once
  * @parked: the monitor ended parked
  * @sum: over everything that happened, in order: equal if the runs were
  * @wrong: the first thing that must not be; empty: nothing
@@ -247,6 +252,7 @@ struct sim_result {
 	u64 overhead_ns;
 	u64 budgeted_ns;
 	u64 idle_ns;
+	u64 idle_ns_max;
 	bool parked;
 	u64 sum;
 	char wrong[160];
