@@ -10,7 +10,8 @@
  * What a process has is service: the time for which its kernels had slots, in percent of the
  * device. "without" is the longest time for which a process had work and no slots. A factor with an
  * x compares with the same requests alone on the device. "idle" is the time in which no kernel had
- * slots though a queue had work; that of runlists is not in it, it is "switches".
+ * slots though a queue had work; that of runlists is not in it, it is "switches". In parentheses is
+ * why, of the highest queue with work: see enum sim_idle.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -159,8 +160,19 @@ static double of_time(u64 ns)
 
 static void print_lost(void)
 {
-	printf("; idle %.1f, switches %.1f %%", of_time(result.idle_ns),
-	       of_time(result.overhead_ns));
+	static const char *const reasons[NR_IDLE] = { "look", "return", "turn", "maximum", "on",
+						      "other" };
+	const char *before = " (";
+	u32 i;
+
+	printf("; idle %.1f", of_time(result.idle_ns));
+	for (i = 0; i < NR_IDLE; i++) {
+		if (of_time(result.idle_by_ns[i]) < .1)
+			continue;
+		printf("%s%s %.1f", before, reasons[i], of_time(result.idle_by_ns[i]));
+		before = ", ";
+	}
+	printf("%s, switches %.1f %%", *before == ',' ? ")" : "", of_time(result.overhead_ns));
 }
 
 /* ---- work below work that hardly ever pauses ---- */

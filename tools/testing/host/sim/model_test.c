@@ -60,7 +60,8 @@ static u64 median_us(u32 class)
 TEST(service_switches_and_idle_time_add_up,
      "with endless work, what queues had slots for, runlists and idle time are all of the time")
 {
-	u64 sum_ns;
+	u64 sum_ns, idle_ns = 0;
+	u32 i;
 
 	begin(20 * SEC);
 	config.device.runlist_ns = 160 * US;
@@ -68,6 +69,10 @@ TEST(service_switches_and_idle_time_add_up,
 	config.classes[1] = sim_training;
 	simulate();
 	CHECK(result.idle_ns > 0 && result.overhead_ns > 0);
+	for (i = 0; i < NR_IDLE; i++)
+		idle_ns += result.idle_by_ns[i];
+	CHECK_EQ(idle_ns, result.idle_ns);
+	CHECK_EQ(result.idle_by_ns[IDLE_MAXIMUM], 0);
 	sum_ns = (result.classes[0].served + result.classes[1].served) / 100 + result.overhead_ns +
 		 result.idle_ns;
 	/* Time begins at 1, and the last runlist may not be over. */

@@ -19,17 +19,18 @@
 /**
  * enum kind - what loads are about
  * @CLASSES: work below work of a higher class
+ * @DEBTS: a class that starves nobody, above one that does
  * @SHARES: processes or groups that always want the device
  * @DEADLINES: tasks with deadlines, beside work that never ends
  */
-enum kind { CLASSES, SHARES, DEADLINES };
+enum kind { CLASSES, DEBTS, SHARES, DEADLINES };
 
 struct load {
 	enum kind kind;
 	struct sim_config config;
 };
 
-enum bound { SERVED, ABOVE, IDLE, LAG, RESERVED, STAMPS, NR_BOUNDS };
+enum bound { SERVED, ABOVE, SPARED, IDLE, LAG, MONOTONE, ANEW, RESERVED, STAMPS, NR_BOUNDS };
 
 static const struct {
 	const char *name;
@@ -37,8 +38,11 @@ static const struct {
 } bounds[NR_BOUNDS] = {
 	[SERVED] = { "service", "nobody is without service for 2 T N / phi + N (T + 2 C)" },
 	[ABOVE] = { "above", "who is above loses phi, and a switch for each turn and beginning" },
+	[SPARED] = { "spared", "who starves nobody is as fast as without those who starve" },
 	[IDLE] = { "idle", "with work the device is idle for C and four looks at most" },
 	[LAG] = { "lag", "in half a second a share is off by 2 (slice, C, look) and 2 %" },
+	[MONOTONE] = { "monotone", "who has twice the weight has no less" },
+	[ANEW] = { "anew", "a group that is made anew all the time has no more" },
 	[RESERVED] = { "reserved", "an admitted task ends within its deadline, C and a look" },
 	[STAMPS] = { "stamps", "with any stamps p99 is 1.05 of that without, 4 C and 4 N T" },
 };
@@ -144,6 +148,21 @@ static void any_low(struct sim_class *low, u32 nr_queues)
 }
 
 static u64 starved_ns(const struct sim_config *config);
+static u64 spared_ns(const struct sim_config *config);
+
+static void any_hold(struct sim_config *config)
+{
+	config->params.max_hold_ns = any_between(100 * MS, SEC);
+	config->params.relief_ns = any_between(5 * MS, 50 * MS);
+}
+
+/* Long enough for what may take longest */
+static void any_duration(struct sim_config *config)
+{
+	config->duration_ns = 2 * starved_ns(config) + SEC;
+	if (config->duration_ns > 20 * SEC)
+		config->duration_ns = 20 * SEC;
+}
 
 static void any_classes(struct load *load)
 {
@@ -159,16 +178,43 @@ static void any_classes(struct load *load)
 		left -= queues;
 	}
 	config->doorbells = one_in(2);
-	config->params.max_hold_ns = any_between(100 * MS, SEC);
-	config->params.relief_ns = any_between(5 * MS, 50 * MS);
+	any_hold(config);
 	config->params.overhead_pct = one_in(2) ? config->params.overhead_pct : 0;
 	if (one_in(5))
 		config->device.says_connect_ns = any_between(10 * US, 50 * MS);
 	if (one_in(5))
 		config->device.says_restore_ns = any_between(10 * US, 50 * MS);
-	config->duration_ns = 2 * starved_ns(config) + SEC;
-	if (config->duration_ns > 20 * SEC)
-		config->duration_ns = 20 * SEC;
+	any_duration(config);
+}
+
+static void any_debts(struct load *load)
+{
+	struct sim_config *config = &load->config;
+	struct sim_class *top = &config->classes[0];
+	u64 busy_ns;
+
+	config->device.fills = false;
+	config->params.overhead_pct = 0;
+	any_hold(config);
+	any_low(&config->classes[1], 1);
+	config->classes[1].name = "mid";
+	config->classes[1].priority = 2;
+	config->classes[1].arrivals = CONTINUOUS;
+	config->classes[1].period_ns = 0;
+	any_low(&config->classes[2], 1 + any_of(8));
+	config->classes[1].units = 100;
+	config->classes[2].units = 100;
+	config->classes[2].priority = LOW;
+	busy_ns = any_between(200 * US, spared_ns(config) / 4);
+	top->name = "top";
+	top->nr_queues = 1;
+	top->priority = HIGH;
+	top->units = 100;
+	top->kernel_ns = any_between(20 * US, busy_ns < 5 * MS ? busy_ns : 5 * MS);
+	top->kernels = busy_ns / top->kernel_ns;
+	top->arrivals = PERIODIC;
+	top->period_ns = 2 * busy_ns + any_between(2 * MS, 50 * MS);
+	any_duration(config);
 }
 
 static void any_shares(struct load *load)
@@ -241,9 +287,11 @@ static void make_load(struct load *load, u64 seed)
 	load->config.seed = seed;
 	any_device(&load->config);
 	kind = any_of(10);
-	load->kind = kind < 6 ? CLASSES : kind < 8 ? SHARES : DEADLINES;
+	load->kind = kind < 5 ? CLASSES : kind < 6 ? DEBTS : kind < 8 ? SHARES : DEADLINES;
 	if (load->kind == CLASSES)
 		any_classes(load);
+	else if (load->kind == DEBTS)
+		any_debts(load);
 	else if (load->kind == SHARES)
 		any_shares(load);
 	else
@@ -309,6 +357,15 @@ static u64 starved_ns(const struct sim_config *config)
 	u64 t_ns = turn_ns(config), n = nr_starving(config);
 
 	return 2 * t_ns * n / phi(config) + n * (t_ns + 2 * switch_ns(config)) + look_ns(config);
+}
+
+/*
+ * A class of two above those that starve is not outranked before they have waited for so long at a
+ * time: with pauses that come earlier it loses nothing.
+ */
+static u64 spared_ns(const struct sim_config *config)
+{
+	return turn_ns(config) * (nr_starving(config) - 1) / phi(config) / 2;
 }
 
 static u64 idle_ns(const struct sim_config *config)
@@ -399,6 +456,49 @@ static double stamps_ratio(const struct sim_config *config)
 			  4 * nr_starving(config) * turn_ns(config));
 }
 
+static double spared_ratio(const struct sim_config *config)
+{
+	struct sim_config without = *config;
+	u64 with_ns, without_ns;
+
+	without.classes[2].nr_queues = 0;
+	simulate(&without, &other);
+	with_ns = result.classes[0].latency.max_ns;
+	without_ns = other.classes[0].latency.max_ns;
+	return with_ns / (without_ns * 1.05 + switch_ns(config) + look_ns(config));
+}
+
+static double more_ratio(const struct sim_config *config, u64 less, u64 more)
+{
+	u64 slices = (config->params.slice_ns + switch_ns(config) + look_ns(config)) * 100;
+
+	return less / (more * 1.02 + slices);
+}
+
+/* Every third load has both: the first class is the one. */
+static double monotone_ratio(const struct sim_config *config)
+{
+	struct sim_config heavier = *config;
+
+	if (config->seed % 3)
+		return 0;
+	heavier.classes[0].weight *= 2;
+	heavier.groups[1].weight *= 2;
+	simulate(&heavier, &other);
+	return more_ratio(config, result.classes[0].served, other.classes[0].served);
+}
+
+static double anew_ratio(const struct sim_config *config)
+{
+	struct sim_config anew = *config;
+
+	if (config->seed % 3 != 1 || !config->classes[0].group)
+		return 0;
+	anew.groups[1].remade_ns = 5 * MS << config->seed % 8;
+	simulate(&anew, &other);
+	return more_ratio(config, other.classes[0].served, result.classes[0].served);
+}
+
 static double served_ratio(const struct sim_config *config)
 {
 	u64 longest_ns = 0;
@@ -457,8 +557,13 @@ static void measure(const struct load *load, double ratios[NR_BOUNDS])
 			ratios[ABOVE] = (double)result.classes[0].unserved_ns /
 					above_ns(config, &result);
 		ratios[STAMPS] = stamps_ratio(config);
+	} else if (load->kind == DEBTS) {
+		ratios[SERVED] = served_ratio(config);
+		ratios[SPARED] = spared_ratio(config);
 	} else if (load->kind == SHARES) {
 		ratios[LAG] = lag_ratio(config);
+		ratios[MONOTONE] = monotone_ratio(config);
+		ratios[ANEW] = anew_ratio(config);
 	} else if (load->kind == DEADLINES) {
 		ratios[RESERVED] = reserved_ratio(config);
 	}
@@ -531,7 +636,7 @@ static bool full_width(struct load *load, u32 class)
 
 static bool endless(struct load *load, u32 class)
 {
-	if (!load->config.classes[class].nr_queues || load->kind == DEADLINES)
+	if (load->kind == DEADLINES || (load->kind == DEBTS && !class))
 		return false;
 	load->config.classes[class].gap_ns = 0;
 	load->config.classes[class].gap_most_ns = 0;
@@ -703,8 +808,8 @@ static void try_loads(u64 count, u64 first)
 			}
 		}
 	}
-	printf("%llu loads from seed %llu on: %llu times beyond a bound\n", (unsigned long long)count,
-	       (unsigned long long)first, (unsigned long long)all);
+	printf("%llu loads from seed %llu on: %llu times beyond a bound\n",
+	       (unsigned long long)count, (unsigned long long)first, (unsigned long long)all);
 	for (i = 0; i < NR_BOUNDS; i++)
 		printf("%-9s %6llu loads, %5llu beyond, worst %7.2f of the bound, seed %llu: %s\n",
 		       bounds[i].name, (unsigned long long)of[i].tried,

@@ -166,6 +166,8 @@ static struct state {
 	bool needs;
 	u32 nr_working;
 	u64 idle_since_ns;
+	u64 idle_from_ns;
+	enum sim_idle idle_for;
 
 	struct gpreempt_policy_node policy;
 	struct gpreempt_policy_queue **sampled;
@@ -422,10 +424,46 @@ static void note_service(struct queue *q)
 	q->unserved_ns = unserved ? sim.now_ns : 0;
 }
 
+static enum sim_idle idle_of(enum gpreempt_verdict verdict)
+{
+	switch (verdict) {
+	case GPREEMPT_VERDICT_YIELDS:
+	case GPREEMPT_VERDICT_OWN_PROCESS:
+	case GPREEMPT_VERDICT_JOB_YIELDS:
+		return IDLE_LOOK;
+	case GPREEMPT_VERDICT_RESUME_DELAYED:
+	case GPREEMPT_VERDICT_LEFT_OFF:
+		return IDLE_RETURN;
+	case GPREEMPT_VERDICT_SHARE:
+		return IDLE_TURN;
+	case GPREEMPT_VERDICT_MAXIMUM:
+		return IDLE_MAXIMUM;
+	default:
+		return verdict < GPREEMPT_VERDICT_OFF ? IDLE_ON : IDLE_OTHER;
+	}
+}
+
+static enum sim_idle idle_reason(void)
+{
+	const struct queue *first = NULL;
+	u32 i;
+
+	for (i = 0; i < sim.nr_queues; i++) {
+		const struct queue *q = &sim.queues[i];
+
+		if (q->working && (!first || q->class->priority > first->class->priority))
+			first = q;
+	}
+	return mapped(first) ? IDLE_ON : idle_of(first->policy.verdict);
+}
+
 static void end_idle(void)
 {
-	u64 ns = sim.idle_since_ns ? sim.now_ns - sim.idle_since_ns : 0;
+	u64 ns = sim.now_ns - sim.idle_since_ns;
 
+	if (!sim.idle_since_ns)
+		return;
+	sim.result->idle_by_ns[sim.idle_for] += sim.now_ns - sim.idle_from_ns;
 	sim.result->idle_ns += ns;
 	if (ns > sim.result->idle_ns_max)
 		sim.result->idle_ns_max = ns;
@@ -435,12 +473,16 @@ static void end_idle(void)
 /* After each event */
 static void note_idle(void)
 {
-	bool idle = !sim.nr_running && sim.nr_working && !sim.stalled;
-
-	if (!idle)
+	if (sim.nr_running || !sim.nr_working || sim.stalled) {
 		end_idle();
-	else if (!sim.idle_since_ns)
+		return;
+	}
+	if (!sim.idle_since_ns)
 		sim.idle_since_ns = sim.now_ns;
+	else
+		sim.result->idle_by_ns[sim.idle_for] += sim.now_ns - sim.idle_from_ns;
+	sim.idle_from_ns = sim.now_ns;
+	sim.idle_for = idle_reason();
 }
 
 static void make_ready(struct queue *q)

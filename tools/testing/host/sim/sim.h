@@ -217,6 +217,17 @@ struct sim_class_result {
 };
 
 /**
+ * enum sim_idle - why the device has nothing to run, of the highest queue with work
+ * @IDLE_LOOK: it yields still: no look has seen that those above it have ended
+ * @IDLE_RETURN: its return waits for a gap to end, or for the budget
+ * @IDLE_TURN: it is the turn of another group or process
+ * @IDLE_MAXIMUM: its group has used its maximum
+ * @IDLE_ON: it is on the device, and does not run there
+ * @IDLE_OTHER: any other verdict
+ */
+enum sim_idle { IDLE_LOOK, IDLE_RETURN, IDLE_TURN, IDLE_MAXIMUM, IDLE_ON, IDLE_OTHER, NR_IDLE };
+
+/**
  * struct sim_result - what came of it
  * @classes: as in the configuration
  * @noticed: from the moment at which a lower kernel was in the way of higher work to the decision
@@ -233,6 +244,7 @@ struct sim_class_result {
  * @budgeted_ns: of that, what counts against the budget
  * @idle_ns: the device ran nothing though a queue had work, and no runlist was being changed
  * @idle_ns_max: the longest time of that at once
+ * @idle_by_ns: the same, by reason
  * @parked: the monitor ended parked
  * @sum: over everything that happened, in order: equal if the runs were
  * @wrong: the first thing that must not be; empty: nothing
@@ -253,6 +265,7 @@ struct sim_result {
 	u64 budgeted_ns;
 	u64 idle_ns;
 	u64 idle_ns_max;
+	u64 idle_by_ns[NR_IDLE];
 	bool parked;
 	u64 sum;
 	char wrong[160];
