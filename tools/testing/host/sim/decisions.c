@@ -705,6 +705,43 @@ static void fast_2000(void)
 	print_requests(0, 1);
 }
 
+/* Single requests beside short kernels: is one taken off that is about to end? */
+static void beside_short(u32 kernels, u64 low_kernel_ns, u64 runlist_ns, bool exponential)
+{
+	begin(40 * SEC);
+	config.device.runlist_ns = runlist_ns;
+	add_requests(HIGH, 25 * MS, kernels, 500 * US);
+	add_endless(LOW, 1, low_kernel_ns)->exponential = exponential;
+	print_requests(0, 1);
+	printf("; runlists for each %.2f",
+	       (double)result.nr_acting / result.classes[0].nr_requests);
+}
+
+static void drain_20us(void)
+{
+	beside_short(1, 20 * US, 20 * US, false);
+}
+
+static void drain_50us(void)
+{
+	beside_short(1, 50 * US, 160 * US, false);
+}
+
+static void drain_3(void)
+{
+	beside_short(3, 20 * US, 20 * US, false);
+}
+
+static void drain_20(void)
+{
+	beside_short(20, 20 * US, 20 * US, false);
+}
+
+static void drain_exponential(void)
+{
+	beside_short(1, 20 * US, 20 * US, true);
+}
+
 static void base(void)
 {
 	begin(60 * SEC);
@@ -880,6 +917,46 @@ static void endless_narrow_fills(void)
 	simulate();
 	printf("low %.1f %%", pct(1));
 	print_lost();
+}
+
+/*
+ * High kernels begin at once in the few slots that low ones leave, and show waves, but are slow
+ * there.
+ */
+static void slowed(u32 low_units, u64 low_kernel_ns, u32 rounds)
+{
+	begin(20 * SEC);
+	config.device.splits = true;
+	add(sim_inference);
+	add_endless(LOW, 1, low_kernel_ns)->units = low_units;
+	config.classes[1].rounds = rounds;
+	print_requests(0, 1);
+}
+
+static void slowed_95(void)
+{
+	slowed(95, 20 * MS, 0);
+}
+
+static void slowed_50(void)
+{
+	slowed(50, 20 * MS, 0);
+}
+
+/* They take turns with low workgroups of 50 us. */
+static void slowed_rounds(void)
+{
+	slowed(100, 20 * MS, 400);
+}
+
+/* What high work leaves is enough for low work, which is only slower. */
+static void splits_narrow(void)
+{
+	begin(20 * SEC);
+	config.device.splits = true;
+	add_requests(HIGH, 10 * MS, 50, 100 * US)->units = 5;
+	add_endless(LOW, 1, 2 * MS);
+	print_requests(0, 1);
 }
 
 /* ---- barriers, and work that needs other work ---- */
@@ -1183,6 +1260,11 @@ static const struct scenario {
 	{ "slow-victim", slow_victim, "" },
 	{ "lag-100us", lag_100us, "p50 2.16, p99 5.2 ms" },
 	{ "lag-1ms", lag_1ms, "p50 2.16, p99 5.2 ms" },
+	{ "drain-20us", drain_20us, "p50 1.02x" },
+	{ "drain-50us", drain_50us, "p99 1.19x" },
+	{ "drain-3", drain_3, "runlists for each 0.20" },
+	{ "drain-20", drain_20, "" },
+	{ "drain-exponential", drain_exponential, "p99 1.05x, runlists for each 0.02" },
 	{ "top-mid", top_beside_mid, "p50 10.5 ms, training 84.4 %" },
 	{ "levels-8", eight_levels, "all 86.3 %, lowest p99 1.4 s" },
 	{ "batch-0", batch_0, "p99 5.11 ms" },
@@ -1198,6 +1280,10 @@ static const struct scenario {
 	{ "narrow-and-wide", narrow_and_wide, "" },
 	{ "endless-narrow", endless_narrow, "wide p99 2.95 ms, low 90 %" },
 	{ "endless-narrow-fills", endless_narrow_fills, "low 90 %" },
+	{ "slowed-95", slowed_95, "p50 1.06x, p99 1.05x" },
+	{ "slowed-50", slowed_50, "p50 1.06x, p99 1.05x" },
+	{ "slowed-rounds", slowed_rounds, "p50 1.06x, p99 1.05x" },
+	{ "splits-narrow", splits_narrow, "p50 1.06x, training more than 44 %" },
 	{ "barriers-20ms", barriers_20ms, "p50 1.03x, training 86.8 %" },
 	{ "barriers-200ms", barriers_200ms, "p50 1.03x, training 86.8 %" },
 	{ "barriers-unseen", barriers_unseen, "p50 1.03x" },

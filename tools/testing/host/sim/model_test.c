@@ -131,6 +131,47 @@ TEST(what_fits_runs_beside_what_waits,
 	CHECK(narrow[0] < 25);
 }
 
+TEST(a_kernel_that_splits_uses_what_is_free,
+     "a wide kernel runs in the slots that are free, as much slower, and in more when they are")
+{
+	u64 work;
+
+	begin(SEC);
+	config.policy = NULL;
+	config.device.splits = true;
+	add_endless(HIGH, 1, 10 * SEC)->units = 75;
+	add_endless(HIGH, 1, MS);
+	simulate();
+	CHECK_WITHIN(result.classes[1].nr_done, 249, 250);
+	CHECK_WITHIN(part_of(1), 24.9, 25);
+	CHECK(result.classes[1].latency.max_ns < 801 * MS);
+	/* Each time that the first one ends, the second one grows. */
+	config.classes[0].kernel_ns = 2 * MS;
+	simulate();
+	work = result.classes[0].work + result.classes[1].work;
+	CHECK_WITHIN(part_of(0) + part_of(1), 99.9, 100);
+	CHECK_WITHIN(work / config.device.slots, SEC / 1000 * 995, SEC);
+}
+
+TEST(rounds_give_others_their_turn,
+     "a kernel of a hundred rounds shares the device with short kernels, one without keeps it")
+{
+	u64 longest_ns[2];
+	u32 rounds;
+
+	for (rounds = 0; rounds < 2; rounds++) {
+		begin(2 * SEC);
+		config.policy = NULL;
+		add_endless(HIGH, 1, 200 * MS)->rounds = 100 * rounds;
+		add_requests(50 * MS, 1, MS);
+		simulate();
+		CHECK_EQ(result.classes[0].nr_done > 8, 1);
+		longest_ns[rounds] = result.classes[1].unserved_ns_max;
+	}
+	CHECK(longest_ns[0] > 100 * MS);
+	CHECK(longest_ns[1] <= 2 * MS + US);
+}
+
 TEST(barriers_are_met_off_the_device_as_well,
      "20 kernels take the time of their barriers, alone and beside lower work, and no other")
 {

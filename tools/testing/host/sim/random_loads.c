@@ -140,6 +140,7 @@ static void any_low(struct sim_class *low, u32 nr_queues)
 	low->kernel_ns = any_between(500 * US, 200 * MS);
 	low->kernels = 1 + 20 * MS / low->kernel_ns;
 	low->exponential = one_in(4);
+	low->rounds = one_in(4) ? low->kernel_ns / (100 * US) : 0;
 	low->arrivals = CONTINUOUS;
 	if (one_in(4)) {
 		low->arrivals = POISSON;
@@ -169,6 +170,7 @@ static void any_classes(struct load *load)
 	struct sim_config *config = &load->config;
 	u32 i, nr = 1 + any_of(4), left = 1 + any_of(one_in(3) ? 20 : 5);
 
+	config->device.splits = one_in(4);
 	any_high(&config->classes[0]);
 	for (i = 1; i <= nr && left; i++) {
 		u32 queues = i == nr ? left : 1 + any_of(left);
@@ -622,6 +624,16 @@ static bool no_chance_in_lengths(struct load *load, u32 class)
 	SET(load->config.classes[class].exponential, false);
 }
 
+static bool one_round(struct load *load, u32 class)
+{
+	SET(load->config.classes[class].rounds, 0);
+}
+
+static bool not_split(struct load *load, u32 class)
+{
+	SET(load->config.device.splits, false);
+}
+
 static bool no_chance_in_gaps(struct load *load, u32 class)
 {
 	SET(load->config.classes[class].gap_most_ns, 0);
@@ -697,7 +709,7 @@ static bool usual_hold(struct load *load, u32 class)
 static const simplify_fn simplifications[] = {
 	without_class, half_the_queues, half_the_time, no_chance_in_lengths, no_chance_in_gaps,
 	full_width, endless, kernels_of_2ms, no_doorbells, no_turns, not_filled, runlists_silent,
-	no_connect_stamp, no_restore_stamp, no_budget, usual_hold,
+	no_connect_stamp, no_restore_stamp, no_budget, usual_hold, one_round, not_split,
 };
 
 #define NR_SIMPLIFICATIONS	(sizeof(simplifications) / sizeof(*simplifications))
@@ -738,6 +750,8 @@ static void show_class(const struct load *load, u32 class)
 		printf(" every %.2f ms", c->period_ns / 1e6);
 	printf(", %u x %.3f ms%s, %u %% wide", c->kernels, c->kernel_ns / 1e6,
 	       c->exponential ? " exponential" : "", c->units);
+	if (c->rounds)
+		printf(", %u rounds", c->rounds);
 	if (c->gap_ns)
 		printf(", gaps %.2f to %.2f ms", c->gap_ns / 1e6,
 		       (c->gap_most_ns ? c->gap_most_ns : c->gap_ns) / 1e6);
@@ -761,8 +775,9 @@ static void show(const struct load *load)
 	printf("    seed %llu, %s, %.2f s; runlist %.0f us, save %.0f us",
 	       (unsigned long long)config->seed, config->policy, config->duration_ns / 1e9,
 	       config->device.runlist_ns / 1e3, config->device.full_save_ns / 1e3);
-	printf("%s%s%s%s", config->device.by_turns ? ", by turns" : "",
+	printf("%s%s%s%s%s", config->device.by_turns ? ", by turns" : "",
 	       config->device.fills ? ", fills" : "",
+	       config->device.splits ? ", splits" : "",
 	       config->device.runlists_tell ? ", runlists tell" : "",
 	       config->doorbells ? ", doorbells" : "");
 	printf("; hold %.0f, relief %.1f ms, budget %u %%, slice %.1f ms",

@@ -67,11 +67,13 @@ void (*sim_ran)(u32 class, u64 from_ns, u64 to_ns);
  * @number: of the class
  * @rptr: kernels that were launched
  * @wptr: kernels that were submitted
- * @left_ns: of the kernel in flight; 0: there is none
+ * @left_ns: of the kernel in flight, with all its slots; 0: there is none
  * @length_ns: of that kernel as a whole
  * @ran_ns: so long it has had its slots
  * @all_ran_ns: so long all its kernels have had theirs
  * @started_ns: since when it has had them, while @in_slots
+ * @has: so many it has, or had when it left them
+ * @counted_ns: until when what it did there is counted, while @in_slots
  * @in_slots: it runs
  * @launching: generation of the event that ends it; others are void
  * @listed: in the list of ready queues
@@ -107,6 +109,8 @@ struct queue {
 	u64 ran_ns;
 	u64 all_ran_ns;
 	u64 started_ns;
+	u32 has;
+	u64 counted_ns;
 	bool in_slots;
 	bool listed;
 	bool working;
@@ -500,40 +504,83 @@ static void make_ready(struct queue *q)
 	sim.last_ready = number;
 }
 
+/* When it will have done what is left of it, or of this round, with the slots that it has */
+static void expect_end(struct queue *q)
+{
+	u64 round_ns = q->class->rounds ? q->length_ns / q->class->rounds + 1 : q->left_ns;
+	u64 left_ns = q->left_ns % round_ns ? q->left_ns % round_ns : round_ns;
+
+	left_ns = (left_ns * q->class->units + q->has - 1) / q->has;
+	push(sim.now_ns + left_ns, END, q - sim.queues, ++q->launching);
+}
+
 static void run_kernel(struct queue *q)
 {
 	u32 number = q - sim.queues;
 
-	if (sim.free < q->class->units)
+	q->has = q->class->units;
+	if (sim.config->device.splits && q->has > sim.free)
+		q->has = sim.free;
+	if (sim.free < q->has)
 		wrong("queue %u has slots that somebody else has", number);
 	if (!mapped(q))
 		wrong("queue %u runs while it is preempted", number);
 	q->in_slots = true;
 	q->started_ns = sim.now_ns;
+	q->counted_ns = sim.now_ns;
 	q->running_at = sim.nr_running;
 	sim.running[sim.nr_running++] = number;
-	sim.free -= q->class->units;
-	push(sim.now_ns + q->left_ns, END, number, ++q->launching);
+	sim.free -= q->has;
+	expect_end(q);
 	note_service(q);
+}
+
+/* What it has done with its slots until now */
+static void count_run(struct queue *q)
+{
+	u64 ns = sim.now_ns - q->counted_ns, done_ns = ns * q->has / q->class->units;
+	bool polls = q->arrived == q->rptr && q->class->collective;
+
+	q->counted_ns = sim.now_ns;
+	q->all_ran_ns += ns;
+	sim.result->classes[q->number].served += ns * q->has;
+	if (done_ns > q->left_ns)
+		done_ns = q->left_ns;
+	q->ran_ns += done_ns;
+	/* Its own part is done: it comes back to see whether the others' are. */
+	q->left_ns = polls ? 1 : q->left_ns - done_ns;
 }
 
 static void leave_slots(struct queue *q)
 {
-	u64 ran_ns = sim.now_ns - q->started_ns;
-
 	if (sim_ran)
 		sim_ran(q->number, q->started_ns, sim.now_ns);
+	count_run(q);
 	q->in_slots = false;
-	q->ran_ns += ran_ns;
-	q->all_ran_ns += ran_ns;
-	sim.result->classes[q->number].served += ran_ns * q->class->units;
-	/* Its own part is done: it comes back to see whether the others' are. */
-	q->left_ns = q->arrived == q->rptr && q->class->collective ? 1 : q->left_ns - ran_ns;
 	q->launching++;
-	sim.free += q->class->units;
+	sim.free += q->has;
 	sim.running[q->running_at] = sim.running[--sim.nr_running];
 	sim.queues[sim.running[q->running_at]].running_at = q->running_at;
 	note_service(q);
+}
+
+/* Those that began with less than all their slots get what is free before others do. */
+static void grow(void)
+{
+	u32 i;
+
+	for (i = 0; sim.config->device.splits && sim.free && i < sim.nr_running; i++) {
+		struct queue *q = &sim.queues[sim.running[i]];
+		u32 more = q->class->units - q->has;
+
+		if (!more)
+			continue;
+		count_run(q);
+		more = more < sim.free ? more : sim.free;
+		q->has += more;
+		sim.free -= more;
+		expect_end(q);
+	}
 }
 
 static void launch(struct queue *q)
@@ -546,7 +593,7 @@ static void launch(struct queue *q)
 
 static bool fits(const struct queue *q)
 {
-	return q->class->units <= sim.free;
+	return sim.config->device.splits ? sim.free > 0 : q->class->units <= sim.free;
 }
 
 /*
@@ -601,6 +648,8 @@ static void give_slots(void)
 {
 	u32 next, before;
 
+	if (!sim.stalled)
+		grow();
 	while (!sim.stalled && (next = next_ready(&before)) != NONE) {
 		struct queue *q = &sim.queues[next];
 
@@ -628,7 +677,7 @@ static void move(struct moved *moved, const struct queue *q)
 	if (q->class->save_ns)
 		moved->other_ns += q->class->save_ns;
 	else
-		moved->units += q->class->units;
+		moved->units += q->has;
 }
 
 /* No more than what there are slots for: what does not fit waits. */
@@ -957,7 +1006,7 @@ static u32 counted(const struct queue *q)
 {
 	bool shown = q->in_slots && sim.now_ns - q->started_ns >= sim.config->device.counters_lag_ns;
 
-	return shown ? q->class->units : 0;
+	return shown ? q->has : 0;
 }
 
 static bool read_waves(struct gpreempt_policy_node *pn, struct gpreempt_pass *pass)
@@ -1211,7 +1260,7 @@ static u64 grace_ns(void)
 		return 0;
 	for (i = 0; i < sim.nr_running; i++) {
 		const struct queue *q = &sim.queues[sim.running[i]];
-		u64 left_ns = q->left_ns - (sim.now_ns - q->started_ns);
+		u64 left_ns = q->left_ns - (sim.now_ns - q->counted_ns) * q->has / q->class->units;
 
 		if (left_ns > longest_ns)
 			longest_ns = left_ns;
@@ -1422,7 +1471,10 @@ static void happen(const struct event *event)
 			break;
 		}
 		leave_slots(q);
-		end_kernel(q);
+		if (q->left_ns)
+			make_ready(q);
+		else
+			end_kernel(q);
 		break;
 	case PASS:
 		/* A later one has taken its place. */
@@ -1462,7 +1514,7 @@ static void end_node(const struct sim_config *config, struct sim_result *result)
 
 		note_hold(q);
 		note_unserved(q);
-		r->served += q->in_slots ? (sim.now_ns - q->started_ns) * q->class->units : 0;
+		r->served += q->in_slots ? (sim.now_ns - q->counted_ns) * q->has : 0;
 		r->missed += q->policy.missed;
 		/* The queues of a class follow each other. */
 		if (!i || q[-1].number != q->number || q->all_ran_ns < *least_ns)

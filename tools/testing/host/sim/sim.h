@@ -47,6 +47,8 @@
  * @by_turns: free slots go to the queue that has been without them for longest, not to the one that
  *	became ready first; so those that a runlist brings back do not always come in the same order
  * @fills: a queue that fits runs beside those that do not fit and wait before it
+ * @splits: a kernel that does not fit begins with the slots that are free, is so much slower, and
+ *	gets more as they become free
  * @moves_past_barriers: the read pointer moves when a barrier is met, not when the kernel behind it
  *	has slots
  * @runlists_tell: what a runlist saves tells who has waves, also one that changes nothing
@@ -63,6 +65,7 @@ struct sim_device {
 	u64 says_restore_ns;
 	bool by_turns;
 	bool fills;
+	bool splits;
 	bool moves_past_barriers;
 	bool runlists_tell;
 	bool no_counters;
@@ -92,6 +95,8 @@ enum sim_arrivals { CONTINUOUS, POISSON, PERIODIC, LOGNORMAL };
  * @kernel_ns: mean length of a kernel
  * @exponential: lengths are exponentially distributed; otherwise all are the same
  * @units: slots that a kernel takes
+ * @rounds: a kernel leaves its slots to whoever is next so often, as one with more workgroups than fit
+ *	does; 0: once, when it ends
  * @save_ns: so long its waves are saved, and restored; 0: as long as its units take
  * @barrier_ns: its packets stand at a barrier that is met so long after the last kernel's end,
  *	wherever the queue is meanwhile; 0: there is none
@@ -119,6 +124,7 @@ struct sim_class {
 	u64 kernel_ns;
 	bool exponential;
 	u32 units;
+	u32 rounds;
 	u64 save_ns;
 	u64 barrier_ns;
 	u32 needs;
