@@ -1114,7 +1114,8 @@ static void sleep_until_next_pass(u64 from_ns)
 		sim.result->nr_skipped_passes += passes;
 		from_ns += passes * next_ns;
 	}
-	look_at(from_ns + next_ns);
+	/* The monitor does not look while the device works on a runlist. */
+	look_at(gpreempt_later(from_ns + next_ns, sim.busy_until_ns));
 }
 
 /*
@@ -1125,8 +1126,9 @@ static u64 take_off(void)
 {
 	struct moved saved = { 0 };
 
+	if (sim.nr_coming)
+		wrong("a runlist begins before the one before it is over");
 	sim.stalled = true;
-	sim.nr_coming = 0;
 	while (sim.nr_running) {
 		struct queue *q = &sim.queues[sim.running[sim.nr_running - 1]];
 
@@ -1201,9 +1203,9 @@ static void send_runlist(void)
 	gpreempt_policy_overhead(&sim.policy, save_ns, false, done_ns);
 	sim.result->nr_acting++;
 	sim.result->overhead_ns += save_ns + restore_ns;
-	sim.busy_until_ns = done_ns;
+	sim.busy_until_ns = done_ns + restore_ns;
 	push(done_ns + restore_ns, CONTINUE, NONE, 0);
-	look_at(done_ns + GPREEMPT_SLEEP_MIN_NS);
+	look_at(gpreempt_later(done_ns + GPREEMPT_SLEEP_MIN_NS, sim.busy_until_ns));
 }
 
 /* One runlist: everybody is taken off, and those that stay come back. */
@@ -1222,11 +1224,8 @@ static void carry_out(void)
 	sim.result->overhead_ns += save_ns + restore_ns;
 	sim.result->budgeted_ns += sim.decision.nr_preempt ? 2 * save_ns : save_ns;
 	sim.all_due_ns = 0;
-	sim.busy_until_ns = done_ns;
+	sim.busy_until_ns = done_ns + restore_ns;
 	push(done_ns + restore_ns, CONTINUE, NONE, 0);
-	/* The monitor does not look while the device works on a runlist. */
-	if (sim.decision.next_ns < restore_ns)
-		sim.decision.next_ns = restore_ns;
 	sleep_until_next_pass(done_ns);
 }
 
@@ -1241,6 +1240,7 @@ static void go_on(void)
 		move_past_barrier(&sim.queues[sim.coming[i]]);
 		make_ready(&sim.queues[sim.coming[i]]);
 	}
+	sim.nr_coming = 0;
 	if (behind == NONE)
 		return;
 	if (sim.ready == NONE)
@@ -1317,8 +1317,9 @@ static void pass(void)
 		carry_out();
 		return;
 	}
-	/* Nothing new begins meanwhile. */
+	/* Nothing new begins meanwhile, and no other look. */
 	sim.stalled = true;
+	sim.busy_until_ns = sim.now_ns + wait_ns + 1;
 	push(sim.now_ns + wait_ns, CARRY_OUT, NONE, 0);
 }
 
