@@ -309,10 +309,19 @@ static u64 pass_ns(const struct sim_config *config)
 	return device->runlist_ns + device->trap_ns + device->full_save_ns;
 }
 
-/* C: two passes, and what comes back */
+/* A stamp is believed up to four passes. */
+static u64 believed_ns(const struct sim_config *config, u64 stamp_ns)
+{
+	return stamp_ns < 4 * pass_ns(config) ? stamp_ns : 4 * pass_ns(config);
+}
+
+/* C: two passes with what firmware says of connecting, and what comes back, which else is a pass */
 static u64 switch_ns(const struct sim_config *config)
 {
-	return 3 * pass_ns(config);
+	u64 restore_ns = config->device.says_restore_ns ?: pass_ns(config);
+
+	return 2 * (pass_ns(config) + believed_ns(config, config->device.says_connect_ns)) +
+	       believed_ns(config, restore_ns);
 }
 
 /* Above so many queues a look costs more than the poll allows. */
@@ -454,8 +463,8 @@ static double stamps_ratio(const struct sim_config *config)
 	with_ns = sim_quantile_ns(&result.classes[0].latency, .99);
 	without_ns = sim_quantile_ns(&other.classes[0].latency, .99);
 	/* C may be 4 times as long, and so may turns be. */
-	return with_ns / (without_ns * 1.05 + 4 * switch_ns(config) +
-			  4 * nr_starving(config) * turn_ns(config));
+	return with_ns / (without_ns * 1.05 + 4 * switch_ns(&unsaid) +
+			  4 * nr_starving(&unsaid) * turn_ns(&unsaid));
 }
 
 static double spared_ratio(const struct sim_config *config)
