@@ -25,6 +25,11 @@
 /* From the word of another node to the look at it: a CPU leaves its sleep state and comes to the monitor. Assumed. */
 #define WAKE_NS		20000
 
+/* As in doorbell.c: so long after its last work a process is armed, and a node that waits looks. */
+#define ARM_AFTER_NS		(100 * US)
+#define ARM_LATE_AFTER_NS	GPREEMPT_CONTENDED_NS
+#define BACKSTOP_NS		(50 * MS)
+
 #define NONE		(~0U)
 
 const struct sim_device sim_mi300x = { .slots = 100, .runlist_ns = 20 * US, .trap_ns = 10 * US, .full_save_ns = 44 * US };
@@ -62,18 +67,23 @@ void (*sim_ran)(u32 class, u64 from_ns, u64 to_ns);
  * @number: of the class
  * @rptr: kernels that were launched
  * @wptr: kernels that were submitted
- * @left_ns: of the kernel in flight; 0: there is none
+ * @left_ns: of the kernel in flight, with all its slots; 0: there is none
  * @length_ns: of that kernel as a whole
  * @ran_ns: so long it has had its slots
  * @all_ran_ns: so long all its kernels have had theirs
  * @started_ns: since when it has had them, while @in_slots
+ * @has: so many it has, or had when it left them
+ * @counted_ns: until when what it did there is counted, while @in_slots
  * @in_slots: it runs
  * @launching: generation of the event that ends it; others are void
  * @listed: in the list of ready queues
  * @next_ready: the next one there
  * @running_at: place in the list of running queues
  * @preempted_at_ns: since when it has been preempted with work; 0: it is not
+ * @working: it has work, at no barrier
+ * @unserved_ns: since when it has had work and not its slots; 0: it has either both or no work
  * @dormant: the monitor does not look at it
+ * @tells: its next work wakes the monitor
  * @place: where the monitor has it
  * @arrivals: when the requests came that have not ended: a ring
  * @first: the oldest one
@@ -81,6 +91,11 @@ void (*sim_ran)(u32 class, u64 from_ns, u64 to_ns);
  * @max_waiting: size of the ring, a power of two
  * @kernels_left: of the oldest one, that have not ended
  * @arrived: of a collective: the number of the kernel whose own part is done
+ * @met_ns: when the barrier before its next kernel is met
+ * @at_barrier: it stands at that one, as far as the device has seen
+ * @passed: barriers that the read pointer has moved past
+ * @done: kernels that ended
+ * @needed: of the queue that it needs: its next request begins when so many have ended there
  */
 struct queue {
 	struct gpreempt_policy_queue policy;
@@ -94,23 +109,33 @@ struct queue {
 	u64 ran_ns;
 	u64 all_ran_ns;
 	u64 started_ns;
+	u32 has;
+	u64 counted_ns;
 	bool in_slots;
 	bool listed;
+	bool working;
 	bool dormant;
+	bool tells;
 	u32 launching;
 	u32 next_ready;
 	u32 running_at;
 	u32 place;
 	u64 preempted_at_ns;
+	u64 unserved_ns;
 	u64 *arrivals;
 	u32 first;
 	u32 nr_waiting;
 	u32 max_waiting;
 	u32 kernels_left;
 	u64 arrived;
+	u64 met_ns;
+	bool at_barrier;
+	u64 passed;
+	u64 done;
+	u64 needed;
 };
 
-enum kind { BEGINNING, ARRIVAL, SUBMISSION, END, PASS, CARRY_OUT, CONTINUE };
+enum kind { BEGINNING, ARRIVAL, SUBMISSION, BARRIER_MET, END, REMAKE, PASS, CARRY_OUT, CONTINUE };
 
 struct event {
 	u64 at_ns;
@@ -142,6 +167,11 @@ static struct state {
 	u32 nr_coming;
 	u32 free;
 	bool stalled;
+	bool needs;
+	u32 nr_working;
+	u64 idle_since_ns;
+	u64 idle_from_ns;
+	enum sim_idle idle_for;
 
 	struct gpreempt_policy_node policy;
 	struct gpreempt_policy_queue **sampled;
@@ -332,16 +362,138 @@ static bool mapped(const struct queue *q)
 	return !q->policy.preempted;
 }
 
+/* What the read pointer says: of packets that were launched, and barriers */
+static u64 read_pointer(const struct queue *q)
+{
+	return q->rptr + q->passed;
+}
+
+static u64 write_pointer(const struct queue *q)
+{
+	return q->wptr + q->passed;
+}
+
+/* On the device, the read pointer moves past a barrier that is met, with or without slots. */
+static void move_past_barrier(struct queue *q)
+{
+	if (!q->at_barrier || !mapped(q) || sim.now_ns < q->met_ns)
+		return;
+	q->at_barrier = false;
+	q->passed += sim.config->device.moves_past_barriers;
+}
+
 static bool has_work(const struct queue *q)
 {
 	return q->left_ns || q->rptr != q->wptr;
+}
+
+static void note_unserved(const struct queue *q)
+{
+	struct sim_class_result *result = &sim.result->classes[q->number];
+	u64 ns = q->unserved_ns ? sim.now_ns - q->unserved_ns : 0;
+
+	result->unserved_ns += ns;
+	if (ns > result->unserved_ns_max)
+		result->unserved_ns_max = ns;
+}
+
+static struct queue *needed_by(const struct queue *q)
+{
+	u32 i;
+
+	for (i = 0; sim.queues[i].number != q->class->needs - 1; i++)
+		;
+	return &sim.queues[i];
+}
+
+/* Has it work that could run now, if it had slots? */
+static bool can_run(const struct queue *q)
+{
+	if (q->left_ns || q->rptr == q->wptr)
+		return q->left_ns;
+	return sim.now_ns >= q->met_ns && (!q->class->needs || needed_by(q)->done >= q->needed);
+}
+
+/* After each change of its work or its slots */
+static void note_service(struct queue *q)
+{
+	bool working = can_run(q), unserved = working && !q->in_slots;
+
+	sim.nr_working += working - q->working;
+	sim.result->classes[q->number].nr_begun += working && !q->working;
+	q->working = working;
+	if (unserved == !!q->unserved_ns)
+		return;
+	note_unserved(q);
+	q->unserved_ns = unserved ? sim.now_ns : 0;
+}
+
+static enum sim_idle idle_of(enum gpreempt_verdict verdict)
+{
+	switch (verdict) {
+	case GPREEMPT_VERDICT_YIELDS:
+	case GPREEMPT_VERDICT_OWN_PROCESS:
+	case GPREEMPT_VERDICT_JOB_YIELDS:
+		return IDLE_LOOK;
+	case GPREEMPT_VERDICT_RESUME_DELAYED:
+	case GPREEMPT_VERDICT_LEFT_OFF:
+		return IDLE_RETURN;
+	case GPREEMPT_VERDICT_SHARE:
+		return IDLE_TURN;
+	case GPREEMPT_VERDICT_MAXIMUM:
+		return IDLE_MAXIMUM;
+	default:
+		return verdict < GPREEMPT_VERDICT_OFF ? IDLE_ON : IDLE_OTHER;
+	}
+}
+
+static enum sim_idle idle_reason(void)
+{
+	const struct queue *first = NULL;
+	u32 i;
+
+	for (i = 0; i < sim.nr_queues; i++) {
+		const struct queue *q = &sim.queues[i];
+
+		if (q->working && (!first || q->class->priority > first->class->priority))
+			first = q;
+	}
+	return mapped(first) ? IDLE_ON : idle_of(first->policy.verdict);
+}
+
+static void end_idle(void)
+{
+	u64 ns = sim.now_ns - sim.idle_since_ns;
+
+	if (!sim.idle_since_ns)
+		return;
+	sim.result->idle_by_ns[sim.idle_for] += sim.now_ns - sim.idle_from_ns;
+	sim.result->idle_ns += ns;
+	if (ns > sim.result->idle_ns_max)
+		sim.result->idle_ns_max = ns;
+	sim.idle_since_ns = 0;
+}
+
+/* After each event */
+static void note_idle(void)
+{
+	if (sim.nr_running || !sim.nr_working || sim.stalled) {
+		end_idle();
+		return;
+	}
+	if (!sim.idle_since_ns)
+		sim.idle_since_ns = sim.now_ns;
+	else
+		sim.result->idle_by_ns[sim.idle_for] += sim.now_ns - sim.idle_from_ns;
+	sim.idle_from_ns = sim.now_ns;
+	sim.idle_for = idle_reason();
 }
 
 static void make_ready(struct queue *q)
 {
 	u32 number = q - sim.queues;
 
-	if (q->listed || q->in_slots || !mapped(q) || !has_work(q))
+	if (q->listed || q->in_slots || !mapped(q) || !can_run(q))
 		return;
 	q->listed = true;
 	q->next_ready = NONE;
@@ -352,37 +504,83 @@ static void make_ready(struct queue *q)
 	sim.last_ready = number;
 }
 
+/* When it will have done what is left of it, or of this round, with the slots that it has */
+static void expect_end(struct queue *q)
+{
+	u64 round_ns = q->class->rounds ? q->length_ns / q->class->rounds + 1 : q->left_ns;
+	u64 left_ns = q->left_ns % round_ns ? q->left_ns % round_ns : round_ns;
+
+	left_ns = (left_ns * q->class->units + q->has - 1) / q->has;
+	push(sim.now_ns + left_ns, END, q - sim.queues, ++q->launching);
+}
+
 static void run_kernel(struct queue *q)
 {
 	u32 number = q - sim.queues;
 
-	if (sim.free < q->class->units)
+	q->has = q->class->units;
+	if (sim.config->device.splits && q->has > sim.free)
+		q->has = sim.free;
+	if (sim.free < q->has)
 		wrong("queue %u has slots that somebody else has", number);
 	if (!mapped(q))
 		wrong("queue %u runs while it is preempted", number);
 	q->in_slots = true;
 	q->started_ns = sim.now_ns;
+	q->counted_ns = sim.now_ns;
 	q->running_at = sim.nr_running;
 	sim.running[sim.nr_running++] = number;
-	sim.free -= q->class->units;
-	push(sim.now_ns + q->left_ns, END, number, ++q->launching);
+	sim.free -= q->has;
+	expect_end(q);
+	note_service(q);
+}
+
+/* What it has done with its slots until now */
+static void count_run(struct queue *q)
+{
+	u64 ns = sim.now_ns - q->counted_ns, done_ns = ns * q->has / q->class->units;
+	bool polls = q->arrived == q->rptr && q->class->collective;
+
+	q->counted_ns = sim.now_ns;
+	q->all_ran_ns += ns;
+	sim.result->classes[q->number].served += ns * q->has;
+	if (done_ns > q->left_ns)
+		done_ns = q->left_ns;
+	q->ran_ns += done_ns;
+	/* Its own part is done: it comes back to see whether the others' are. */
+	q->left_ns = polls ? 1 : q->left_ns - done_ns;
 }
 
 static void leave_slots(struct queue *q)
 {
-	u64 ran_ns = sim.now_ns - q->started_ns;
-
 	if (sim_ran)
 		sim_ran(q->number, q->started_ns, sim.now_ns);
+	count_run(q);
 	q->in_slots = false;
-	q->ran_ns += ran_ns;
-	q->all_ran_ns += ran_ns;
-	/* Its own part is done: it comes back to see whether the others' are. */
-	q->left_ns = q->arrived == q->rptr && q->class->collective ? 1 : q->left_ns - ran_ns;
 	q->launching++;
-	sim.free += q->class->units;
+	sim.free += q->has;
 	sim.running[q->running_at] = sim.running[--sim.nr_running];
 	sim.queues[sim.running[q->running_at]].running_at = q->running_at;
+	note_service(q);
+}
+
+/* Those that began with less than all their slots get what is free before others do. */
+static void grow(void)
+{
+	u32 i;
+
+	for (i = 0; sim.config->device.splits && sim.free && i < sim.nr_running; i++) {
+		struct queue *q = &sim.queues[sim.running[i]];
+		u32 more = q->class->units - q->has;
+
+		if (!more)
+			continue;
+		count_run(q);
+		more = more < sim.free ? more : sim.free;
+		q->has += more;
+		sim.free -= more;
+		expect_end(q);
+	}
 }
 
 static void launch(struct queue *q)
@@ -393,32 +591,126 @@ static void launch(struct queue *q)
 	q->ran_ns = 0;
 }
 
-/* In the order in which they became ready; who does not fit keeps those behind waiting. */
-static void dispatch(void)
+static bool fits(const struct queue *q)
 {
-	while (!sim.stalled && sim.ready != NONE) {
-		struct queue *q = &sim.queues[sim.ready];
+	return sim.config->device.splits ? sim.free > 0 : q->class->units <= sim.free;
+}
 
-		if (mapped(q) && has_work(q)) {
-			if (q->class->units > sim.free)
-				return;
-			if (!q->left_ns)
-				launch(q);
-			run_kernel(q);
-		}
+/*
+ * Which of those that are ready gets slots next? Unless the device fills, the first of them keeps
+ * the others waiting if it does not fit.
+ */
+static u32 next_ready(u32 *before)
+{
+	u32 i, last = NONE, next = NONE;
+
+	*before = NONE;
+	for (i = sim.ready; i != NONE; last = i, i = sim.queues[i].next_ready) {
+		const struct queue *q = &sim.queues[i];
+
+		if (sim.config->device.fills && !fits(q))
+			continue;
+		if (next != NONE && q->started_ns >= sim.queues[next].started_ns)
+			continue;
+		next = i;
+		*before = last;
+		if (!sim.config->device.by_turns)
+			break;
+	}
+	return next != NONE && fits(&sim.queues[next]) ? next : NONE;
+}
+
+static void take_from_ready(struct queue *q, u32 before)
+{
+	if (before == NONE)
 		sim.ready = q->next_ready;
-		q->listed = false;
+	else
+		sim.queues[before].next_ready = q->next_ready;
+	if (q->next_ready == NONE)
+		sim.last_ready = before;
+	q->listed = false;
+}
+
+/* Those that were taken off meanwhile are not ready any more. */
+static void drop_unmapped(void)
+{
+	u32 i, before = NONE;
+
+	for (i = sim.ready; i != NONE; i = sim.queues[i].next_ready) {
+		if (mapped(&sim.queues[i]))
+			before = i;
+		else
+			take_from_ready(&sim.queues[i], before);
 	}
 }
 
-static u64 moved_ns(u32 units)
+static void give_slots(void)
+{
+	u32 next, before;
+
+	if (!sim.stalled)
+		grow();
+	while (!sim.stalled && (next = next_ready(&before)) != NONE) {
+		struct queue *q = &sim.queues[next];
+
+		take_from_ready(q, before);
+		if (!q->left_ns)
+			launch(q);
+		run_kernel(q);
+	}
+}
+
+static void dispatch(void)
+{
+	give_slots();
+	note_idle();
+}
+
+/* What there is to save of kernels, or to bring back */
+struct moved {
+	u32 units;
+	u64 other_ns;
+};
+
+static void move(struct moved *moved, const struct queue *q)
+{
+	if (q->class->save_ns)
+		moved->other_ns += q->class->save_ns;
+	else
+		moved->units += q->has;
+}
+
+/* No more than what there are slots for: what does not fit waits. */
+static u64 moved_ns(const struct moved *moved)
 {
 	const struct sim_device *device = &sim.config->device;
+	u32 units = moved->units < device->slots ? moved->units : device->slots;
+	u64 ns = moved->other_ns + device->full_save_ns * units / device->slots;
 
-	return units ? device->trap_ns + device->full_save_ns * units / device->slots : 0;
+	return moved->units || moved->other_ns ? device->trap_ns + ns : 0;
 }
 
 /* ---- programs ---- */
+
+/* And not at what was the next time before. */
+static void look_at(u64 at_ns)
+{
+	sim.next_look_ns = at_ns;
+	push(at_ns, PASS, NONE, ++sim.generation);
+}
+
+/* A doorbell that was withdrawn is written. */
+static void ring(struct queue *q)
+{
+	u64 at_ns = gpreempt_later(sim.now_ns + WAKE_NS, sim.busy_until_ns);
+
+	if (!q->tells)
+		return;
+	q->tells = false;
+	sim.result->nr_told++;
+	if (sim.looked_ns >= sim.next_look_ns || at_ns < sim.next_look_ns)
+		look_at(at_ns);
+}
 
 static void wake(struct queue *q)
 {
@@ -439,6 +731,8 @@ static void note_inversion(const struct queue *q)
 {
 	u32 i;
 
+	if (!can_run(q))
+		return;
 	for (i = 0; !sim.inverted && i < sim.nr_running; i++) {
 		if (sim.queues[sim.running[i]].class->priority < q->class->priority) {
 			sim.inverted = true;
@@ -457,15 +751,19 @@ static void submit(struct queue *q, u32 kernels)
 	q->wptr += kernels;
 	sim.result->classes[q->number].nr_submitted += kernels;
 	wake(q);
+	ring(q);
 	if (!mapped(q) && !q->preempted_at_ns)
 		q->preempted_at_ns = sim.now_ns;
 	note_inversion(q);
 	make_ready(q);
+	note_service(q);
 }
 
 static void begin_request(struct queue *q)
 {
 	q->kernels_left = q->class->kernels;
+	if (q->class->needs)
+		q->needed = needed_by(q)->done + q->class->needs_kernels;
 	if (q->class->gap_ns)
 		submit(q, 1);
 }
@@ -484,10 +782,10 @@ static void add_request(struct queue *q)
 		q->max_waiting *= 2;
 	}
 	q->arrivals[(q->first + q->nr_waiting++) % q->max_waiting] = sim.now_ns;
-	if (!q->class->gap_ns)
-		submit(q, q->class->kernels);
 	if (q->nr_waiting == 1)
 		begin_request(q);
+	if (!q->class->gap_ns)
+		submit(q, q->class->kernels);
 }
 
 static void arrive(struct queue *q)
@@ -516,8 +814,10 @@ static void begin_work(struct queue *q)
 static void end_request(struct queue *q)
 {
 	struct sim_class_result *result = &sim.result->classes[q->number];
+	u64 took_ns = sim.now_ns - q->arrivals[q->first];
 
-	count_time(&result->latency, sim.now_ns - q->arrivals[q->first]);
+	count_time(&result->latency, took_ns);
+	result->nr_late += q->class->deadline_ns && took_ns > q->class->deadline_ns;
 	result->nr_requests++;
 	q->first = (q->first + 1) % q->max_waiting;
 	q->nr_waiting--;
@@ -525,6 +825,25 @@ static void end_request(struct queue *q)
 		begin_request(q);
 	if (q->class->arrivals == CONTINUOUS)
 		add_request(q);
+}
+
+/* Its barrier is met. */
+static void pass_barrier(struct queue *q)
+{
+	move_past_barrier(q);
+	note_inversion(q);
+	make_ready(q);
+	note_service(q);
+}
+
+/* Others may have waited for what it has done. */
+static void tell_those_that_need(const struct queue *done)
+{
+	u32 i;
+
+	for (i = 0; i < sim.nr_queues; i++)
+		if (sim.queues[i].class->needs == done->number + 1)
+			pass_barrier(&sim.queues[i]);
 }
 
 /* It has left its slots. */
@@ -535,6 +854,7 @@ static void end_kernel(struct queue *q)
 	if (!q->class->collective && (q->left_ns || q->ran_ns != q->length_ns))
 		wrong("a kernel of queue %zu ran for %llu ns instead of %llu", q - sim.queues, (unsigned long long)q->ran_ns,
 		      (unsigned long long)q->length_ns);
+	q->done++;
 	result->nr_done++;
 	result->work += q->length_ns * q->class->units;
 	sim.result->sum = (sim.result->sum ^ (sim.now_ns + (q - sim.queues))) * 0x100000001b3ULL;
@@ -542,7 +862,15 @@ static void end_kernel(struct queue *q)
 		end_request(q);
 	else if (q->class->gap_ns)
 		push(sim.now_ns + next_gap_ns(q->class), SUBMISSION, q - sim.queues, 0);
+	if (q->class->barrier_ns) {
+		q->met_ns = sim.now_ns + q->class->barrier_ns;
+		q->at_barrier = true;
+		push(q->met_ns, BARRIER_MET, q - sim.queues, 0);
+	}
 	make_ready(q);
+	note_service(q);
+	if (sim.needs)
+		tell_those_that_need(q);
 }
 
 /* It has done its own part. Returns whether all have. */
@@ -580,13 +908,6 @@ static void release_all(u32 number)
 }
 
 /* ---- the monitor ---- */
-
-/* And not at what was the next time before. */
-static void look_at(u64 at_ns)
-{
-	sim.next_look_ns = at_ns;
-	push(at_ns, PASS, NONE, ++sim.generation);
-}
 
 /*
  * Another node has said something new of a job: no sooner than gpreempt_poll_us after the last look, or the last one for a job that begins, nor while
@@ -672,12 +993,20 @@ static void sample(void)
 	for (i = 0; i < sim.nr_awake; i++) {
 		struct queue *q = queue_of(sim.sampled[i]);
 
-		gpreempt_demand_sample(&q->policy, q->rptr, q->wptr, q->wptr - q->rptr, sim.now_ns);
+		gpreempt_demand_sample(&q->policy, read_pointer(q), write_pointer(q),
+				       q->wptr - q->rptr, sim.now_ns);
 	}
 	sim.result->nr_sampled += sim.nr_awake;
 	sim.policy.queues = sim.sampled;
 	sim.policy.nr = sim.nr_awake;
 	sim.policy.nr_dormant = sim.nr_queues - sim.nr_awake;
+}
+
+static u32 counted(const struct queue *q)
+{
+	bool shown = q->in_slots && sim.now_ns - q->started_ns >= sim.config->device.counters_lag_ns;
+
+	return shown ? q->has : 0;
 }
 
 static bool read_waves(struct gpreempt_policy_node *pn, struct gpreempt_pass *pass)
@@ -689,7 +1018,7 @@ static bool read_waves(struct gpreempt_policy_node *pn, struct gpreempt_pass *pa
 		struct queue *q = queue_of(sim.sampled[i]);
 
 		if (mapped(q))
-			gpreempt_demand_set_waves(&q->policy, q->in_slots ? q->class->units : 0, sim.now_ns);
+			gpreempt_demand_set_waves(&q->policy, counted(q), sim.now_ns);
 	}
 	return true;
 }
@@ -715,9 +1044,63 @@ static void make_dormant(void)
 	}
 }
 
+static bool idle(const struct queue *q)
+{
+	return !q->policy.had_demand && !q->policy.preempted && !q->policy.seen.pending;
+}
+
+/* Arms those that have been idle for long enough. Returns when the next one may be. */
+static u64 arm(u64 now_ns)
+{
+	u64 due_ns, next_ns = GPREEMPT_FOREVER_NS;
+	s32 lowest = GPREEMPT_PRIORITY_MAX;
+	u32 i;
+
+	for (i = 0; i < sim.nr_queues; i++)
+		if (sim.queues[i].policy.standing < lowest)
+			lowest = sim.queues[i].policy.standing;
+	for (i = 0; i < sim.nr_queues; i++) {
+		struct queue *q = &sim.queues[i];
+		bool outranks = sim.policy.ops->rotates || q->policy.standing > lowest;
+
+		if (!q->tells && idle(q)) {
+			due_ns = q->policy.seen.active_ns +
+				 (outranks ? ARM_AFTER_NS : ARM_LATE_AFTER_NS);
+			q->tells = now_ns >= due_ns && write_pointer(q) == q->policy.seen.wptr;
+			due_ns = gpreempt_later(due_ns, now_ns + US);
+			next_ns = q->tells ? next_ns : gpreempt_earlier(next_ns, due_ns);
+		}
+		q->process.armed = q->tells && idle(q);
+	}
+	return next_ns;
+}
+
+/* For how long does the monitor sleep, if it is told of doorbells? As gpreempt_doorbell_wait() */
+static u64 nap_ns(u64 from_ns)
+{
+	const struct gpreempt_decision *d = &sim.decision;
+	u64 armed_ns, end_ns;
+
+	if (d->nr_preempt || (d->nr_resume && d->nr_preempted > d->nr_resume))
+		return d->next_ns;
+	if (d->nr_resume)
+		return gpreempt_earlier(d->next_ns, ARM_AFTER_NS);
+	armed_ns = arm(from_ns);
+	armed_ns = armed_ns == GPREEMPT_FOREVER_NS ? armed_ns : armed_ns - from_ns;
+	if (d->nr_preempted) {
+		end_ns = gpreempt_policy_end_wait(&sim.policy, from_ns);
+		end_ns = end_ns ? gpreempt_earlier(end_ns, d->until_ns) : d->next_ns;
+		return gpreempt_earlier(end_ns, armed_ns);
+	}
+	if (gpreempt_policy_can_outrank(&sim.policy))
+		return gpreempt_earlier(d->next_ns, armed_ns);
+	return gpreempt_earlier(BACKSTOP_NS, armed_ns);
+}
+
 static void sleep_until_next_pass(u64 from_ns)
 {
-	u64 next_ns = sim.decision.next_ns, quiet_until_ns, passes;
+	bool told = sim.config->doorbells && !sim.decision.park;
+	u64 next_ns = told ? nap_ns(from_ns) : sim.decision.next_ns, quiet_until_ns, passes;
 
 	if (sim.decision.park) {
 		sim.result->parked = true;
@@ -731,16 +1114,21 @@ static void sleep_until_next_pass(u64 from_ns)
 		sim.result->nr_skipped_passes += passes;
 		from_ns += passes * next_ns;
 	}
-	look_at(from_ns + next_ns);
+	/* The monitor does not look while the device works on a runlist. */
+	look_at(gpreempt_later(from_ns + next_ns, sim.busy_until_ns));
 }
 
-/* Everybody leaves the device. Those that come back do so in this order, before anybody new. Returns how many slots were left. */
-static u32 take_off(void)
+/*
+ * All waves leave the device. Those that come back do so in this order, before any new ones. Returns
+ * for how long they are saved.
+ */
+static u64 take_off(void)
 {
-	u32 saved = 0;
+	struct moved saved = { 0 };
 
+	if (sim.nr_coming)
+		wrong("a runlist begins before the one before it is over");
 	sim.stalled = true;
-	sim.nr_coming = 0;
 	while (sim.nr_running) {
 		struct queue *q = &sim.queues[sim.running[sim.nr_running - 1]];
 
@@ -749,11 +1137,11 @@ static u32 take_off(void)
 			end_kernel(q);
 			continue;
 		}
-		saved += q->class->units;
+		move(&saved, q);
 		if (q->policy.action != GPREEMPT_PREEMPT)
 			sim.coming[sim.nr_coming++] = q - sim.queues;
 	}
-	return saved;
+	return moved_ns(&saved);
 }
 
 static void note_hold(const struct queue *q)
@@ -780,35 +1168,64 @@ static void confirm(struct queue *q, u64 done_ns)
 	}
 }
 
-/* Slots of waves that come back; what does not fit waits. */
-static u32 units_coming(void)
+static u64 coming_ns(void)
 {
-	u32 i, units = 0;
+	struct moved coming = { 0 };
+	u32 i;
 
 	for (i = 0; i < sim.nr_coming; i++)
-		units += sim.queues[sim.coming[i]].left_ns ? sim.queues[sim.coming[i]].class->units : 0;
-	return units < sim.config->device.slots ? units : sim.config->device.slots;
+		if (sim.queues[sim.coming[i]].left_ns)
+			move(&coming, &sim.queues[sim.coming[i]]);
+	return moved_ns(&coming);
+}
+
+/* What a runlist saved of the queues that stay, and that those that were taken off have no waves */
+static void see_saved(u64 done_ns)
+{
+	u32 i;
+
+	for (i = 0; sim.config->device.runlists_tell && i < sim.nr_awake; i++) {
+		struct queue *q = queue_of(sim.sampled[i]);
+
+		if (mapped(q) || (q->policy.action == GPREEMPT_PREEMPT && !q->left_ns))
+			gpreempt_demand_saw(&q->policy, &sim.policy.device, q->left_ns, done_ns);
+	}
+}
+
+/* One that only tells who has waves */
+static void send_runlist(void)
+{
+	u64 save_ns = sim.config->device.runlist_ns + take_off(), restore_ns;
+	u64 done_ns = sim.now_ns + save_ns;
+
+	see_saved(done_ns);
+	restore_ns = sim.config->device.runlist_ns + coming_ns();
+	gpreempt_policy_overhead(&sim.policy, save_ns, false, done_ns);
+	sim.result->nr_acting++;
+	sim.result->overhead_ns += save_ns + restore_ns;
+	sim.busy_until_ns = done_ns + restore_ns;
+	push(done_ns + restore_ns, CONTINUE, NONE, 0);
+	look_at(gpreempt_later(done_ns + GPREEMPT_SLEEP_MIN_NS, sim.busy_until_ns));
 }
 
 /* One runlist: everybody is taken off, and those that stay come back. */
 static void carry_out(void)
 {
-	u64 save_ns = sim.config->device.runlist_ns + moved_ns(take_off()), done_ns = sim.now_ns + save_ns, restore_ns;
+	u64 save_ns = sim.config->device.runlist_ns + take_off(), done_ns = sim.now_ns + save_ns, restore_ns;
 	u32 i;
 
 	for (i = 0; i < sim.nr_queues; i++)
 		confirm(&sim.queues[i], done_ns);
-	restore_ns = sim.config->device.runlist_ns + moved_ns(units_coming());
+	see_saved(done_ns);
+	drop_unmapped();
+	restore_ns = sim.config->device.runlist_ns + coming_ns();
 	gpreempt_policy_overhead(&sim.policy, save_ns, sim.decision.nr_preempt, done_ns);
 	sim.result->nr_acting++;
 	sim.result->overhead_ns += save_ns + restore_ns;
 	sim.result->budgeted_ns += sim.decision.nr_preempt ? 2 * save_ns : save_ns;
 	sim.all_due_ns = 0;
-	sim.busy_until_ns = done_ns;
+	sim.busy_until_ns = done_ns + restore_ns;
 	push(done_ns + restore_ns, CONTINUE, NONE, 0);
-	/* The monitor does not look while the device works on a runlist. */
-	if (sim.decision.next_ns < restore_ns)
-		sim.decision.next_ns = restore_ns;
 	sleep_until_next_pass(done_ns);
 }
 
@@ -819,8 +1236,11 @@ static void go_on(void)
 
 	sim.stalled = false;
 	sim.ready = NONE;
-	for (i = 0; i < sim.nr_coming; i++)
+	for (i = 0; i < sim.nr_coming; i++) {
+		move_past_barrier(&sim.queues[sim.coming[i]]);
 		make_ready(&sim.queues[sim.coming[i]]);
+	}
+	sim.nr_coming = 0;
 	if (behind == NONE)
 		return;
 	if (sim.ready == NONE)
@@ -840,7 +1260,7 @@ static u64 grace_ns(void)
 		return 0;
 	for (i = 0; i < sim.nr_running; i++) {
 		const struct queue *q = &sim.queues[sim.running[i]];
-		u64 left_ns = q->left_ns - (sim.now_ns - q->started_ns);
+		u64 left_ns = q->left_ns - (sim.now_ns - q->counted_ns) * q->has / q->class->units;
 
 		if (left_ns > longest_ns)
 			longest_ns = left_ns;
@@ -861,6 +1281,9 @@ static void pass(void)
 	struct gpreempt_pass pass = { .now_ns = sim.now_ns, .policy = sim.policy.ops };
 	u64 wait_ns;
 
+	pass.checks = sim.config->device.runlists_tell;
+	pass.waves_saved = sim.config->device.no_counters;
+
 	sim.result->nr_passes++;
 	sim.result->parked = false;
 	sim.looked_ns = sim.now_ns;
@@ -870,7 +1293,10 @@ static void pass(void)
 	sim.policy.params = sim.config->params;
 	hear();
 	sample();
-	gpreempt_pass_look(&sim.policy, &pass, read_waves);
+	if (!gpreempt_pass_look(&sim.policy, &pass, read_waves)) {
+		send_runlist();
+		return;
+	}
 	gpreempt_policy_cost(&sim.policy, LOOK_NS + LOOK_AWAKE_NS * sim.nr_awake + LOOK_RESTING_NS * (sim.nr_queues - sim.nr_awake),
 			     pass.read ? ASK_NS : 0);
 	gpreempt_pass_decide(&sim.policy, &pass);
@@ -891,8 +1317,9 @@ static void pass(void)
 		carry_out();
 		return;
 	}
-	/* Nothing new begins meanwhile. */
+	/* Nothing new begins meanwhile, and no other look. */
 	sim.stalled = true;
+	sim.busy_until_ns = sim.now_ns + wait_ns + 1;
 	push(sim.now_ns + wait_ns, CARRY_OUT, NONE, 0);
 }
 
@@ -906,6 +1333,14 @@ static const struct gpreempt_policy_ops *policy_named(const char *name)
 		if (!strcmp(gpreempt_policies[i]->name, name))
 			return gpreempt_policies[i];
 	abort();
+}
+
+static void make_process(struct queue *q)
+{
+	q->process = (struct gpreempt_policy_process){
+		.job = q->process.job, .group = q->class->group, .weight = q->class->weight,
+		.deadline_ns = q->class->deadline_ns,
+	};
 }
 
 /* The @nth queue of the class with this @number. */
@@ -922,7 +1357,8 @@ static void make_queue(struct queue *q, const struct sim_class *class, u32 numbe
 		q->process.job->gang = !class->stay;
 		places[class->job] |= 1ULL << (current - nodes);
 	}
-	q->process.group = class->group;
+	make_process(q);
+	sim.needs |= class->needs;
 	q->max_waiting = 4;
 	q->arrivals = allocate(q->max_waiting, sizeof(*q->arrivals));
 	sim.sampled[q->place] = &q->policy;
@@ -935,22 +1371,41 @@ static void make_queue(struct queue *q, const struct sim_class *class, u32 numbe
 	}
 }
 
+static void make_group(u32 number)
+{
+	const struct sim_group *g = &sim.config->groups[number];
+
+	sim.entities[2 * number] = (struct gpreempt_policy_entity){
+		.used = true, .parent = 2 * g->parent, .weight = g->weight, .min_pct = g->min_pct, .quota_ns = g->quota_ns,
+		.period_ns = g->period_ns,
+	};
+	sim.entities[2 * number + 1] = (struct gpreempt_policy_entity){
+		.used = true, .parent = 2 * number, .weight = GPREEMPT_WEIGHT_NORMAL,
+	};
+	if (g->remade_ns)
+		push(sim.now_ns + g->remade_ns, REMAKE, NONE, number);
+}
+
 static void make_groups(const struct sim_config *config)
 {
 	u32 i;
 
-	for (i = 0; i < NR_GROUPS_MAX && (!i || config->groups[i].weight); i++) {
-		const struct sim_group *g = &config->groups[i];
-
-		sim.entities[2 * i] = (struct gpreempt_policy_entity){
-			.used = true, .parent = 2 * g->parent, .weight = g->weight, .min_pct = g->min_pct, .quota_ns = g->quota_ns,
-			.period_ns = g->period_ns,
-		};
-		sim.entities[2 * i + 1] = (struct gpreempt_policy_entity){
-			.used = true, .parent = 2 * i, .weight = GPREEMPT_WEIGHT_NORMAL,
-		};
-	}
+	for (i = 0; i < NR_GROUPS_MAX && (!i || config->groups[i].weight); i++)
+		make_group(i);
 	gpreempt_share_use(&sim.policy, sim.entities, i > 1 ? 2 * i : 0);
+}
+
+/* The work goes on in new processes. */
+static void remake_group(u32 number)
+{
+	u32 i;
+
+	make_group(number);
+	for (i = 0; i < sim.nr_queues; i++)
+		if (sim.queues[i].class->group == number)
+			make_process(&sim.queues[i]);
+	sim.policy.changed = true;
+	gpreempt_share_use(&sim.policy, sim.entities, sim.policy.nr_entities);
 }
 
 static void make_node(const struct sim_config *config, struct sim_result *result)
@@ -980,6 +1435,9 @@ static void make_node(const struct sim_config *config, struct sim_result *result
 	sim.policy.queues = sim.sampled;
 	sim.policy.nr = sim.nr_queues;
 	sim.policy.device.waves_known = true;
+	sim.policy.device.connect_ns = config->device.says_connect_ns;
+	sim.policy.device.restore_ns = config->device.says_restore_ns;
+	sim.policy.device.waves_lag_ns = config->device.counters_lag_ns ? GPREEMPT_WAVES_LAG_NS : 0;
 	gpreempt_policy_use(&sim.policy, policy_named(config->policy));
 	make_groups(config);
 	look_at(sim.now_ns);
@@ -999,6 +1457,12 @@ static void happen(const struct event *event)
 	case SUBMISSION:
 		submit(q, 1);
 		break;
+	case BARRIER_MET:
+		pass_barrier(q);
+		break;
+	case REMAKE:
+		remake_group(event->launching);
+		break;
 	case END:
 		if (event->launching != q->launching)
 			break;
@@ -1008,7 +1472,10 @@ static void happen(const struct event *event)
 			break;
 		}
 		leave_slots(q);
-		end_kernel(q);
+		if (q->left_ns)
+			make_ready(q);
+		else
+			end_kernel(q);
 		break;
 	case PASS:
 		/* A later one has taken its place. */
@@ -1043,14 +1510,19 @@ static void end_node(const struct sim_config *config, struct sim_result *result)
 	sim.now_ns = config->duration_ns;
 	for (i = 0; i < sim.nr_queues; i++) {
 		struct queue *q = &sim.queues[i];
-		u64 *least_ns = &result->classes[q->number].ran_ns_min;
+		struct sim_class_result *r = &result->classes[q->number];
+		u64 *least_ns = &r->ran_ns_min;
 
 		note_hold(q);
+		note_unserved(q);
+		r->served += q->in_slots ? (sim.now_ns - q->counted_ns) * q->has : 0;
+		r->missed += q->policy.missed;
 		/* The queues of a class follow each other. */
 		if (!i || q[-1].number != q->number || q->all_ran_ns < *least_ns)
 			*least_ns = q->all_ran_ns;
 		free(sim.queues[i].arrivals);
 	}
+	end_idle();
 	free(sim.queues);
 	free(sim.sampled);
 	free(sim.running);
