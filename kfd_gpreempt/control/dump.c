@@ -40,6 +40,7 @@
  * @doorbells: of the owner: can they be withdrawn, and are they
  * @nice: of the owner, as priorities were derived from
  * @opt_out: of the owner
+ * @debt_ns: service that the owner is owed
  * @weight: of the owner
  * @deadline_us: of the owner
  * @state: in a word
@@ -71,6 +72,7 @@ struct queue_copy {
 	const char *doorbells;
 	int nice;
 	bool opt_out;
+	u64 debt_ns;
 	u32 weight;
 	u32 deadline_us;
 	const char *state;
@@ -185,6 +187,7 @@ static void dump_copy_queue(struct queue_copy *c, const struct gpreempt_queue *g
 
 	c->policy = gq->policy;
 	c->opt_out = gq->process->policy.opt_out;
+	c->debt_ns = gq->process->policy.debt_ns;
 	c->weight = gq->process->policy.weight;
 	c->deadline_us = div_u64(gq->process->policy.deadline_ns, NSEC_PER_USEC);
 	c->pid = gpreempt_queue_pid(gq);
@@ -405,7 +408,7 @@ static void dump_print_queue_copy(struct drm_printer *p, const struct node_copy 
 		   dump_left_us(q, n->paid_ns, n->now_ns));
 	drm_printf(
 		p,
-		"  policy: action=%s preempted=%d spared=%d saved_waves=%d used=%d blocked=%d tries=%u driver_off=%d immovable=%d in_the_way=%d skipped=%d effective_priority=%d rank=%lld missing_rank=%lld hold=%d missed_deadlines=%llu rptr=%llu wptr=%llu pending=%llu waves=%u age_us: waves=%lld zero=%lld moved=%lld restore_since=%lld stalled=%lld active=%lld preempted_since=%lld starved=%lld relief_left_us=%lld\n",
+		"  policy: action=%s preempted=%d spared=%d saved_waves=%d used=%d blocked=%d tries=%u driver_off=%d immovable=%d in_the_way=%d skipped=%d effective_priority=%d rank=%lld missing_rank=%lld hold=%d missed_deadlines=%llu rptr=%llu wptr=%llu pending=%llu waves=%u age_us: waves=%lld zero=%lld moved=%lld restore_since=%lld stalled=%lld active=%lld preempted_since=%lld starved=%lld debt_us=%llu\n",
 		actions[q->action], q->preempted, q->spared, q->saved_waves, q->seen.used,
 		q->seen.blocked, q->seen.tries, q->seen.driver_off, q->set.immovable,
 		q->in_the_way, c->skipped,
@@ -416,8 +419,7 @@ static void dump_print_queue_copy(struct drm_printer *p, const struct node_copy 
 		dump_age_us(q->seen.stalled_ns, now_ns), dump_age_us(q->seen.active_ns, now_ns),
 		q->preempted ? dump_age_us(q->preempted_at_ns, now_ns) : -1,
 		q->preempted ? dump_age_us(q->seen.starved_ns, now_ns) : -1,
-		q->relief_until_ns > now_ns ? div_u64(q->relief_until_ns - now_ns, NSEC_PER_USEC) :
-					      0);
+		div_u64(c->debt_ns, NSEC_PER_USEC));
 }
 
 static void dump_print_node(struct drm_printer *p, const struct gpreempt_node *gn,

@@ -229,6 +229,20 @@ static void hws_saw(struct backend_pass *pass, struct queue *q, struct gpreempt_
 	gpreempt_demand_saw(policy, device, saved, pass->saved_ns);
 }
 
+/* Where its read pointer stands before its waves come back. A later launch shows that they are. */
+static void hws_note_rptr(struct backend_pass *pass, struct gpreempt_queue *gq)
+{
+	u64 rptr, wptr, pending;
+	int idx;
+
+	if (!gq->policy.seen.restore_since_ns)
+		return;
+	idx = srcu_read_lock(&pass->gn->queues.srcu);
+	if (gpreempt_node_read(gq, &rptr, &wptr, &pending))
+		gpreempt_demand_mapped(&gq->policy, rptr);
+	srcu_read_unlock(&pass->gn->queues.srcu, idx);
+}
+
 /* The device was asked to save everything, also what stays. A queue that is named leaves alone. */
 static void hws_account_other(struct backend_pass *pass, struct queue *q, struct gpreempt_queue *gq)
 {
@@ -251,6 +265,7 @@ static void hws_confirm_other(struct backend_pass *pass, struct queue *q, struct
 		dev_info(pass->gn->node->adev->dev, "gpreempt: gpu %u: waves are counted late; a launch counts for %llu us from now on\n",
 			 pass->gn->node->id, GPREEMPT_WAVES_LAG_NS / NSEC_PER_USEC);
 	} else if (pass->mapped) {
+		hws_note_rptr(pass, gq);
 		hws_saw(pass, q, gq);
 	}
 }

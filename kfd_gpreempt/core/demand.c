@@ -49,7 +49,7 @@ void gpreempt_demand_driver_off(struct gpreempt_policy_queue *q, bool off, bool 
 	q->seen.driver_off_with_work |= off && packets;
 	if (!off && q->seen.driver_off && q->seen.driver_off_with_work) {
 		demand_forget_waves(q, now_ns);
-		q->seen.restore_since_ns = now_ns;
+		demand_await_waves(q, now_ns);
 	}
 	q->seen.driver_off = off;
 }
@@ -94,7 +94,9 @@ void gpreempt_demand_sample(struct gpreempt_policy_queue *q, u64 rptr, u64 wptr,
 		return;
 	}
 	if (moved || !q->seen.moved_ns) {
-		/* A launch: it does not wait. */
+		/* A launch: it does not wait. What a runlist took off comes back before that. */
+		if (q->seen.has_restore_rptr && rptr != q->seen.restore_rptr)
+			q->seen.restore_since_ns = 0;
 		q->seen.stalled_ns = 0;
 		q->seen.blocked = false;
 		q->seen.tries = 0;
@@ -283,7 +285,7 @@ void gpreempt_demand_runlist_changed(const struct gpreempt_policy_node *pn, u64 
 				 demand_restore_pending(pn, q, now_ns);
 
 		if (!q->preempted && (q->seen.pending || had_waves))
-			q->seen.restore_since_ns = now_ns;
+			demand_await_waves(q, now_ns);
 	}
 }
 
@@ -408,6 +410,19 @@ void gpreempt_demand_saw(struct gpreempt_policy_queue *q,
 }
 
 /**
+ * gpreempt_demand_mapped() - a runlist has taken a queue off the device, and it is about to be back
+ * @q: the queue
+ * @rptr: its read pointer, read since it was taken off
+ *
+ * Once that moves the queue is back, and its waves are.
+ */
+void gpreempt_demand_mapped(struct gpreempt_policy_queue *q, u64 rptr)
+{
+	q->seen.restore_rptr = rptr;
+	q->seen.has_restore_rptr = true;
+}
+
+/**
  * gpreempt_demand_preempted() - a queue has left the device
  * @q: the queue, its waves saved or not as &gpreempt_policy_queue.saved_waves says
  * @now_ns: when
@@ -430,6 +445,7 @@ void gpreempt_demand_resumed(struct gpreempt_policy_queue *q, u64 now_ns)
 {
 	bool idle = !q->saved_waves && !q->seen.pending && !q->set.unseen;
 
+	gpreempt_demand_mapped(q, q->seen.rptr);
 	q->seen.in_kernel = q->saved_waves;
 	if (q->saved_waves)
 		q->seen.launched_ns = now_ns;

@@ -35,6 +35,7 @@ bool gpreempt_demand_counted_none(const struct gpreempt_policy_node *pn,
 				  const struct gpreempt_policy_queue *q, u64 now_ns);
 void gpreempt_demand_saw(struct gpreempt_policy_queue *q,
 			 const struct gpreempt_policy_device *device, bool saved_waves, u64 now_ns);
+void gpreempt_demand_mapped(struct gpreempt_policy_queue *q, u64 rptr);
 void gpreempt_demand_preempted(struct gpreempt_policy_queue *q, u64 now_ns);
 void gpreempt_demand_resumed(struct gpreempt_policy_queue *q, u64 now_ns);
 void gpreempt_demand_learn_gap(struct gpreempt_policy_gaps *gaps, u64 gap_ns, u64 short_ns);
@@ -47,6 +48,46 @@ static inline u64 gpreempt_earlier(u64 a, u64 b)
 static inline u64 gpreempt_later(u64 a, u64 b)
 {
 	return a > b ? a : b;
+}
+
+/*
+ * What firmware says of a hardware pass is believed up to so many times what the host saw it take:
+ * a wrong stamp shall not decide who waits.
+ */
+static inline u64 demand_stamp_ns(u64 stamp_ns, u64 pass_ns)
+{
+	return gpreempt_earlier(stamp_ns, GPREEMPT_STAMP_SHARE * pass_ns);
+}
+
+/*
+ * What bringing waves back costs that took so long to save. It is not seen from here when that is
+ * done: firmware may say so. Otherwise it moves the same bytes the other way, and is taken to cost
+ * the same.
+ */
+static inline u64 demand_restore_ns(const struct gpreempt_policy_node *pn, u64 saved_ns)
+{
+	return pn->device.restore_ns ? demand_stamp_ns(pn->device.restore_ns, saved_ns) : saved_ns;
+}
+
+/* To come back and to be preempted again costs so much: what both passes are charged for. */
+static inline u64 demand_switch_ns(const struct gpreempt_policy_node *pn)
+{
+	return 2 * (pn->pass_ns + demand_stamp_ns(pn->device.connect_ns, pn->pass_ns)) +
+	       demand_restore_ns(pn, pn->pass_ns);
+}
+
+/* A gap that is worth no switch: there would be nothing left of it. */
+static inline u64 demand_short_gap_ns(const struct gpreempt_policy_node *pn)
+{
+	/*
+	 * What firmware noted of a restore is its own part of it: the host's time of a pass that
+	 * saves has the way to the device as well.
+	 */
+	u64 cost_ns = gpreempt_later(demand_switch_ns(pn), 3 * pn->pass_ns);
+
+	/* Both of its ends are seen up to a look late. */
+	return gpreempt_earlier(cost_ns + 2 * gpreempt_later(pn->params.poll_ns, pn->cost_ns),
+				GPREEMPT_GAP_MAX_NS);
 }
 
 /* So long it pays to wait for those that have been without work so often for a short time. */
@@ -159,7 +200,9 @@ static inline bool demand_zero_settled(const struct gpreempt_policy_queue *q, u6
  */
 static inline u64 gpreempt_demand_restore_ns(const struct gpreempt_policy_node *pn)
 {
-	u64 takes_ns = gpreempt_later(pn->pass_ns, pn->device.connect_ns + pn->device.restore_ns);
+	u64 stamps_ns = demand_stamp_ns(pn->device.connect_ns, pn->pass_ns) +
+			demand_stamp_ns(pn->device.restore_ns, pn->pass_ns);
+	u64 takes_ns = gpreempt_later(pn->pass_ns, stamps_ns);
 	u64 restore_ns =
 		gpreempt_later(GPREEMPT_RESTORE_SHARE * takes_ns, GPREEMPT_WAVES_RESTORE_NS);
 
@@ -318,6 +361,7 @@ static inline bool demand_unknown_for_long(const struct gpreempt_policy_node *pn
 static inline void demand_await_waves(struct gpreempt_policy_queue *q, u64 now_ns)
 {
 	q->seen.restore_since_ns = now_ns;
+	q->seen.has_restore_rptr = false;
 }
 
 /* From now on it waits off the device for another reason. */

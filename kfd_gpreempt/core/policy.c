@@ -73,17 +73,15 @@
  *                the device, or returns to it
  * 2    opt-out   the same for all queues of a process that  nothing: an administrator asked for it
  *                opted out
- * 3    relief    a starvation boost: a queue that was       ``gpreempt_relief_ms`` for all of them
- *                outranked with work for                    together, and its work
- *                ``gpreempt_max_hold_ms`` has a turn above
- *                all others
- * 4    explicit  a queue with a requested hold is off the   ``gpreempt_max_hold_ms``: then its own
+ * 3    explicit  a queue with a requested hold is off the   ``gpreempt_max_hold_ms``: then its own
  *      hold      device and has no demand                   rank counts for ``gpreempt_relief_ms``;
  *                                                           nothing, if asked for without bound
+ * 4    debt      a process that starved has a turn, before  what it is owed, and its work
+ *                the classes that its debt is worth
  * 5    own       a queue whose process works at the level   nothing: a process must not freeze its
  *      process   stays, unless both have a rank that was    own copy or utility queue
  *                asked for
- * 6    level     a queue that ranks below the level yields  relief
+ * 6    level     a queue that ranks below the level yields  debt
  * 7    ageing    a preempted queue gains rank up to         ``gpreempt_relief_ms`` beside the
  *                equality with the level, never above it    level, then it is young again
  * ===  ========  =========================================  ======================================
@@ -102,10 +100,11 @@
  *   overhead budget, under ``hpf`` only: where queues take turns, a gap is another queue's turn.
  *
  * Strict priority can wait for itself for ever, through a chain that the blocked rule does not see.
- * Relief ends that. Sharing the device would not: the device restores the higher queue's saved
- * waves first, and they may fill it.
+ * A turn for a debt ends that. Sharing the device would not: the device restores the higher queue's
+ * saved waves first, and they may fill it.
  */
 
+#include "debt.h"
 #include "demand.h"
 #include "rules/share.h"
 
@@ -116,6 +115,7 @@
  * struct level - what the queues together say
  * @valid: some queue has demand
  * @rank: highest rank with demand
+ * @relief: that is a debtor in its turn, which comes before all others of this rank
  * @priority: of the queues that have both, the highest priority
  * @leader: one of these queues
  * @inversion: a queue below has demand and the device
@@ -125,6 +125,7 @@
  */
 struct level {
 	bool valid;
+	bool relief;
 	s64 rank;
 	s32 priority;
 	struct gpreempt_policy_queue *leader;
@@ -178,8 +179,8 @@ static bool policy_preempted_too_long(const struct gpreempt_policy_queue *q,
 }
 
 /*
- * It waits for another node: a relief of this node alone is none. One of the nodes on which it is
- * off for its rank begins.
+ * It waits for another node: a turn on this node alone is none. One of the nodes on which it is off
+ * for its rank begins.
  */
 static bool policy_relief_is_elsewhere(const struct gpreempt_policy_queue *q)
 {
@@ -188,28 +189,30 @@ static bool policy_relief_is_elsewhere(const struct gpreempt_policy_queue *q)
 	return job && (q->out ? !job->begins_relief : q->pass.spins);
 }
 
+/* It is off the device with work, and no request keeps it off. */
+static bool policy_starves(const struct gpreempt_policy_queue *q)
+{
+	return demand_of_preempted(q) && !q->kept_off && !policy_fixed(q);
+}
+
 /*
- * Outranked for so long that it must run, however urgent others are: it is due for a relief. What
- * is held on request is not.
+ * Its job has its turn on another node, and would wait for this queue there. What it is owed here
+ * bounds that, whatever other nodes say.
  */
-static bool policy_starves(const struct gpreempt_policy_queue *q,
-			   const struct gpreempt_policy_params *params, u64 now_ns)
+static bool policy_joins(const struct gpreempt_policy_node *pn,
+			 const struct gpreempt_policy_queue *q, u64 now_ns)
 {
-	return policy_preempted_too_long(q, params, now_ns) && !q->kept_off && !q->pass.relieved &&
-	       !policy_relief_is_elsewhere(q);
+	const struct gpreempt_policy_job *job = q->process->job;
+
+	return job && now_ns < job->relief_until_ns && policy_starves(q) &&
+	       gpreempt_debt_due(pn, q->process);
 }
 
-/* Its job has its turn on another node, and would wait for this queue there. */
-static bool policy_joins(const struct gpreempt_policy_queue *q, u64 now_ns)
+static bool policy_is_due(const struct gpreempt_policy_node *pn,
+			  const struct gpreempt_policy_queue *q, u64 now_ns)
 {
-	return q->process->job && now_ns < q->process->job->relief_until_ns &&
-	       demand_of_preempted(q) && !q->kept_off && !q->pass.relieved && !policy_fixed(q);
-}
-
-static bool policy_is_due(const struct gpreempt_policy_queue *q,
-			  const struct gpreempt_policy_params *params, u64 now_ns)
-{
-	return policy_starves(q, params, now_ns) || policy_joins(q, now_ns);
+	return policy_joins(pn, q, now_ns) || (gpreempt_debt_due(pn, q->process) &&
+					       policy_starves(q) && !policy_relief_is_elsewhere(q));
 }
 
 /*
@@ -362,7 +365,8 @@ static __always_inline enum demand policy_look_at(const struct gpreempt_policy_n
 
 	demand = demand_look(pn, q, now_ns);
 
-	q->pass.relieved = now_ns < q->relief_until_ns;
+	q->pass.relieved = q->process->turn && q->process->turn_rank >= q->rank &&
+			   !(q->kept_off & (GPREEMPT_KEPT_HOLD | GPREEMPT_KEPT_MAXIMUM));
 	if (q->pass.relieved && demand == DEMAND_NONE && policy_shows_none(pn, q))
 		demand_note_none(q);
 	if (q->set.hold | q->asked)
@@ -388,12 +392,25 @@ static void policy_make_busy(struct gpreempt_policy_node *pn, struct gpreempt_po
 	pn->busy = q;
 }
 
-/* In relief a queue is above all others: beside waves that fill the device it would not run. */
+/* A debtor in its turn has the rank of the last class that it comes before. */
 static s64 policy_rank(const struct gpreempt_policy_queue *q)
 {
 	if (!(q->pass.relieved | q->pass.spins))
 		return q->rank;
-	return q->pass.relieved ? GPREEMPT_RANK_RELIEF : GPREEMPT_RANK_SPINS;
+	return q->pass.relieved ? q->process->turn_rank : GPREEMPT_RANK_SPINS;
+}
+
+static bool policy_at_level(const struct gpreempt_policy_queue *q, const struct level *level)
+{
+	return policy_rank(q) == level->rank && q->pass.relieved == level->relief;
+}
+
+/* Does it come before what has made the level so far? */
+static bool policy_above(const struct gpreempt_policy_queue *q, const struct level *level)
+{
+	s64 rank = policy_rank(q);
+
+	return rank > level->rank || (rank == level->rank && q->pass.relieved && !level->relief);
 }
 
 /*
@@ -431,19 +448,20 @@ static struct level policy_find_level(struct gpreempt_policy_node *pn, bool assu
 	pn->mark++;
 
 	for (q = pn->busy; q; q = q->pass.next_busy) {
-		s64 own = policy_rank(q);
+		bool above = policy_above(q, &level);
 
-		if (!policy_makes_level(q, assume) || own < level.rank)
+		if (!policy_makes_level(q, assume) || (!above && !policy_at_level(q, &level)))
 			continue;
 		/* A higher one: the processes marked so far are not at the level. */
-		if (level.valid && own > level.rank)
+		if (level.valid && above)
 			pn->mark++;
-		if (!level.valid || own > level.rank || q->set.priority > level.priority) {
+		if (!level.valid || above || q->set.priority > level.priority) {
 			level.priority = q->set.priority;
 			level.leader = q;
 		}
 		level.valid = true;
-		level.rank = own;
+		level.rank = policy_rank(q);
+		level.relief = q->pass.relieved;
 		policy_mark_process(pn, q);
 	}
 	return level;
@@ -457,7 +475,7 @@ static void policy_mark_processes(struct gpreempt_policy_node *pn, const struct 
 
 	pn->mark++;
 	for (q = pn->busy; q; q = q->pass.next_busy)
-		if (policy_makes_level(q, assume) && policy_rank(q) == level->rank)
+		if (policy_makes_level(q, assume) && policy_at_level(q, level))
 			policy_mark_process(pn, q);
 }
 
@@ -471,7 +489,7 @@ static inline s64 policy_missing_rank(const struct gpreempt_policy_node *pn,
 {
 	const struct gpreempt_policy_process *p = q->process;
 
-	if (!level->valid || q->pass.relieved)
+	if (!level->valid || (q->pass.relieved && level->relief))
 		return 0;
 	/*
 	 * A process must not freeze its own copy or utility queue: both sides have to have asked
@@ -479,13 +497,17 @@ static inline s64 policy_missing_rank(const struct gpreempt_policy_node *pn,
 	 */
 	if (p->level_mark == pn->mark)
 		return q->orders && p->top_mark == pn->mark ? p->own_top - q->own_rank : 0;
+	if (q->pass.relieved)
+		return level->rank > policy_rank(q) ? level->rank - policy_rank(q) : 0;
 	if (pn->jobs) {
 		if (q->pass.spins)
 			return level->rank > GPREEMPT_RANK_SPINS ? GPREEMPT_RANK_RELIEF : 0;
 		if (level->rank == GPREEMPT_RANK_SPINS)
 			return 0;
 	}
-	return level->rank == GPREEMPT_RANK_RELIEF ? GPREEMPT_RANK_RELIEF : level->rank - q->rank;
+	if (level->rank == GPREEMPT_RANK_RELIEF)
+		return GPREEMPT_RANK_RELIEF;
+	return level->rank - q->rank + level->relief;
 }
 
 /*
@@ -502,7 +524,7 @@ static bool policy_in_min_run(const struct gpreempt_policy_queue *q,
 			      const struct gpreempt_policy_params *params,
 			      const struct level *level, u64 now_ns)
 {
-	return params->min_run_ns && q->pass.demand[1] && level->rank != GPREEMPT_RANK_RELIEF &&
+	return params->min_run_ns && q->pass.demand[1] && !level->relief &&
 	       now_ns - q->seen.run_ns < params->min_run_ns;
 }
 
@@ -524,7 +546,7 @@ static noinline u64 policy_level_is_shut(const struct gpreempt_policy_node *pn,
 	for (q = pn->busy; q; q = q->pass.next_busy) {
 		const struct gpreempt_policy_job *job = q->process->job;
 
-		if (policy_rank(q) != level->rank || !policy_makes_level(q, assume))
+		if (!policy_at_level(q, level) || !policy_makes_level(q, assume))
 			continue;
 		if (!job || !job->gang || now_ns >= job->shut_elsewhere_ns)
 			return 0;
@@ -627,7 +649,7 @@ static noinline void policy_find_drain(const struct gpreempt_policy_node *pn, st
 
 	/* Where waves do not show, neither does their end. Nodes of a job preempt together. */
 	if (!most_ns || !pn->device.waves_known || pn->device.waves_saved || !pn->waves_seen ||
-	    pn->device.turns_ns || pn->ops->rotates || pn->jobs || level->rank == GPREEMPT_RANK_RELIEF ||
+	    pn->device.turns_ns || pn->ops->rotates || pn->jobs || level->relief ||
 	    now_ns < pn->drain.rest_until_ns)
 		return;
 	level->unstarted = true;
@@ -741,42 +763,12 @@ static void policy_find_inversion(const struct gpreempt_policy_node *pn, struct 
 		level->preempts |= !policy_in_min_run(q, &pn->params, level, now_ns);
 	}
 	/* Safety is not for sale. */
-	if (level->preempts && level->rank != GPREEMPT_RANK_RELIEF &&
+	if (level->preempts && !level->relief &&
 	    (policy_budget_wait(pn, now_ns) ||
 	     (pn->jobs && policy_level_is_shut(pn, level, assume, now_ns))))
 		level->preempts = false;
 	if (level->preempts && pn->params.drain_ns)
 		policy_find_drain(pn, level, now_ns, assume);
-}
-
-/*
- * What bringing waves back costs that took so long to save. It is not seen from here when that is
- * done: firmware may say so. Otherwise it moves the same bytes the other way, and is taken to cost
- * the same.
- */
-static u64 policy_restore_cost(const struct gpreempt_policy_node *pn, u64 saved_ns)
-{
-	return pn->device.restore_ns ? pn->device.restore_ns : saved_ns;
-}
-
-/* To come back and to be preempted again costs so much: what both passes are charged for. */
-static u64 policy_switch_cost(const struct gpreempt_policy_node *pn)
-{
-	return 2 * (pn->pass_ns + pn->device.connect_ns) + policy_restore_cost(pn, pn->pass_ns);
-}
-
-/* A gap that is worth no switch: there would be nothing left of it. */
-static noinline u64 policy_short_gap(const struct gpreempt_policy_node *pn)
-{
-	/*
-	 * What firmware noted of a restore is its own part of it: the host's time of a pass that
-	 * saves has the way to the device as well.
-	 */
-	u64 cost_ns = gpreempt_later(policy_switch_cost(pn), 3 * pn->pass_ns);
-
-	/* Both of its ends are seen up to a look late. */
-	return gpreempt_earlier(cost_ns + 2 * gpreempt_later(pn->params.poll_ns, pn->cost_ns),
-				GPREEMPT_GAP_MAX_NS);
 }
 
 /*
@@ -787,15 +779,15 @@ static noinline u64 policy_short_gap(const struct gpreempt_policy_node *pn)
 static u64 policy_resume_from(const struct gpreempt_policy_node *pn,
 			      const struct gpreempt_policy_queue *q, u64 now_ns)
 {
-	u64 wait_ns = policy_budget_wait_after(pn, policy_switch_cost(pn), now_ns),
+	u64 wait_ns = policy_budget_wait_after(pn, demand_switch_ns(pn), now_ns),
 	    delay_ns = pn->params.resume_delay_ns, from_ns;
 
-	delay_ns = gpreempt_later(delay_ns, demand_gap_wait_ns(&q->gaps, policy_short_gap(pn)));
+	delay_ns = gpreempt_later(delay_ns, demand_gap_wait_ns(&q->gaps, demand_short_gap_ns(pn)));
 	from_ns = q->outranked_ns + delay_ns;
 	if (wait_ns)
 		from_ns = gpreempt_later(
 			from_ns, gpreempt_earlier(now_ns + wait_ns,
-						  q->outranked_ns + GPREEMPT_RESUME_WAIT_MAX_NS));
+						  q->outranked_ns + demand_switch_ns(pn)));
 	return from_ns;
 }
 
@@ -946,7 +938,7 @@ static enum gpreempt_verdict policy_verdict_on_device(const struct gpreempt_poli
 {
 	if (q->seen.driver_off)
 		return GPREEMPT_VERDICT_DRIVER;
-	if (q->pass.relieved)
+	if (q->pass.relieved && q->pass.demand[1])
 		return GPREEMPT_VERDICT_RELIEF;
 	if (!q->pass.demand[1] && q->preempted && pn->ops->rotates && !pn->params.observe)
 		return GPREEMPT_VERDICT_LEFT_OFF;
@@ -1095,7 +1087,8 @@ static bool policy_lower_runs(const struct gpreempt_policy_node *pn, const struc
 
 	for (q = pn->busy; q; q = q->pass.next_busy) {
 		if ((!q->preempted || q->action == GPREEMPT_RESUME) && level->valid &&
-		    q->pass.demand[assume] && policy_rank(q) < level->rank)
+		    q->pass.demand[assume] && policy_rank(q) <= level->rank &&
+		    !policy_at_level(q, level))
 			return true;
 	}
 	return false;
@@ -1160,12 +1153,13 @@ void gpreempt_policy_use(struct gpreempt_policy_node *pn, const struct gpreempt_
 	for (i = 0; i < pn->nr; i++) {
 		struct gpreempt_policy_queue *q = pn->queues[i];
 
-		tenant = gpreempt_policy_tenant_of_process(pn, q->process);
+		tenant = gpreempt_debt_tenant_of_process(pn, q->process);
 		tenant->share = (struct gpreempt_policy_share){ 0 };
 		tenant->vtime_ns = 0;
 		q->share = (struct gpreempt_policy_share){ 0 };
 		q->process->share = (struct gpreempt_policy_share){ 0 };
 		q->process->due_ns = 0;
+		q->process->turn = false;
 		if (q->process->job)
 			q->process->job->share = (struct gpreempt_policy_share){ 0 };
 		q->due_ns = 0;
@@ -1180,29 +1174,6 @@ static void policy_rank_all(struct gpreempt_policy_node *pn, u64 now_ns)
 		pn->ops->rank(pn, now_ns);
 }
 
-/*
- * Reliefs are given by the node: a window of relief_ns, and none for max_hold_ns after it, for
- * however many queues. Processes that starve take turns in it, the one that has waited longest
- * first: side by side the first could fill the device, and the others would not run.
- *
- * When the next turn begins, if what is left is divided in so many parts; 0: none is under way.
- */
-static u64 policy_next_turn(const struct gpreempt_policy_node *pn, u32 parts, u64 now_ns)
-{
-	u64 until_ns = pn->relief_until_ns, next_ns = now_ns;
-
-	if (!until_ns)
-		return 0;
-	/* It may be over by now: one more process has become due. */
-	if (parts)
-		next_ns = gpreempt_later(
-			now_ns, pn->turn_ns + gpreempt_later((until_ns - pn->turn_ns) / parts,
-							     policy_least_turn(pn)));
-	if (next_ns + policy_least_turn(pn) <= until_ns)
-		return next_ns;
-	return until_ns + pn->params.max_hold_ns;
-}
-
 /* A job that waits for itself has its turn as one. */
 static bool policy_takes_turn_with(const struct gpreempt_policy_process *a,
 				   const struct gpreempt_policy_process *b)
@@ -1210,140 +1181,134 @@ static bool policy_takes_turn_with(const struct gpreempt_policy_process *a,
 	return a == b || (a->job && a->job == b->job);
 }
 
-/* @joined_until_ns: a relief begins for a turn on another node, which ends then; 0: it does not. */
-static void policy_begin_turn(struct gpreempt_policy_node *pn,
-			      const struct gpreempt_policy_process *p, u64 joined_until_ns,
-			      u64 now_ns)
+/* The debt is not paid yet, there is work, and no higher class has ended the turn. */
+static bool policy_turn_goes_on(const struct gpreempt_policy_queue *q, u64 now_ns)
 {
-	u32 i;
+	const struct gpreempt_policy_process *p = q->process;
+	bool may_rise = q->preempted && p->debt_ns >= p->turn_next_ns;
 
-	if (now_ns >= pn->relief_until_ns)
-		pn->relief_until_ns =
-			gpreempt_earlier(now_ns + pn->params.relief_ns,
-					 joined_until_ns ? joined_until_ns : GPREEMPT_FOREVER_NS);
-	pn->turn_ns = now_ns;
-	for (i = 0; i < pn->nr; i++) {
-		struct gpreempt_policy_queue *q = pn->queues[i];
-
-		if (policy_takes_turn_with(q->process, p) &&
-		    policy_is_due(q, &pn->params, now_ns)) {
-			q->relief_until_ns = pn->relief_until_ns;
-			q->pass.relieved = true;
-			q->pass.spins = false;
-			pn->nr_relief++;
-		} else if (q->pass.relieved) {
-			q->relief_until_ns = 0;
-			policy_look_at(pn, q, now_ns);
-		}
-	}
+	return p->turn_leads && q->pass.relieved && p->debt_ns && now_ns < p->turn_until_ns &&
+	       !may_rise && !(q->preempted && p->turn_ran);
 }
 
-/*
- * May a job have its turn here because it has one on another node? While this node has a relief,
- * as everyone else. Between two of them once in the time of both, so that what is above keeps all
- * but twice the time of a relief; from then on the reliefs of both nodes come at the same time.
- */
-static bool policy_may_join(const struct gpreempt_policy_node *pn, u64 until_ns, u64 now_ns)
-{
-	u64 cycle_ns = pn->params.max_hold_ns + pn->params.relief_ns;
-
-	return now_ns + policy_least_turn(pn) <= until_ns && now_ns >= pn->relief_until_ns &&
-	       (!pn->joined_ns || now_ns - pn->joined_ns >= cycle_ns);
-}
-
-/* Is it the first one seen of its process, or of its job? */
-static bool policy_counts_anew(const struct gpreempt_policy_queue *q, u64 mark)
-{
-	u64 *counted = q->process->job ? &q->process->job->mark : &q->process->level_mark;
-	bool anew = *counted != mark;
-
-	*counted = mark;
-	return anew;
-}
-
-/* Since when has it waited, and its tenant, whichever of its processes had a turn? */
-static u64 policy_due_since(const struct gpreempt_policy_node *pn,
-			    const struct gpreempt_policy_queue *q)
-{
-	return gpreempt_later(q->seen.starved_ns, gpreempt_policy_tenant_of(pn, q)->turn_ns);
-}
-
-/*
- * Does this one come before the other one? What has its turn elsewhere at the moment, then what has
- * waited longest.
- */
+/* What of a job joins a turn elsewhere comes first, then who is owed most. */
 static bool policy_due_before(const struct gpreempt_policy_node *pn,
 			      const struct gpreempt_policy_queue *q,
 			      const struct gpreempt_policy_queue *other, u64 now_ns)
 {
-	bool joins = policy_joins(q, now_ns);
-	u64 since_ns, other_ns;
+	bool joins = policy_joins(pn, q, now_ns);
 
-	if (!other || joins != policy_joins(other, now_ns))
+	if (!other || joins != policy_joins(pn, other, now_ns))
 		return !other || joins;
-	since_ns = policy_due_since(pn, q);
-	other_ns = policy_due_since(pn, other);
-	return since_ns == other_ns ? q->seen.starved_ns < other->seen.starved_ns :
-				      since_ns < other_ns;
+	return q->process->debt_ns > other->process->debt_ns;
 }
 
-/*
- * Finds which process is to have the next turn, if one waits. Returns in how many parts a relief is
- * divided, if a turn is under way: evenly among tenants, and what one has among its processes.
- */
-static u32 policy_look_at_turns(struct gpreempt_policy_node *pn,
-				const struct gpreempt_policy_queue **first, u64 now_ns)
+/* The least rank above this one that works; the same if there is none. */
+static s64 policy_next_rank(const struct gpreempt_policy_node *pn, s64 rank)
 {
-	const struct gpreempt_policy_tenant *has_turn = NULL;
 	const struct gpreempt_policy_queue *q;
-	u64 mark = ++pn->mark;
-	u32 nr = 0;
+	s64 next = rank;
 
-	*first = NULL;
-	for (q = pn->busy; q; q = q->pass.next_busy) {
-		struct gpreempt_policy_tenant *t = gpreempt_policy_tenant_of(pn, q);
+	for (q = pn->busy; q; q = q->pass.next_busy)
+		if (policy_makes_level(q, true) && !q->pass.relieved && !q->pass.spins &&
+		    q->rank > rank && (next == rank || q->rank < next))
+			next = q->rank;
+	return next;
+}
 
-		if (q->pass.relieved) {
-			has_turn = t;
-			t->turn_ns = q->preempted ? t->turn_ns : pn->turn_ns;
-		} else if (!policy_is_due(q, &pn->params, now_ns)) {
-			continue;
-		} else if (policy_due_before(pn, q, *first, now_ns)) {
-			*first = q;
-		}
-		if (t->mark != mark) {
-			t->mark = mark;
-			t->nr = 0;
-			nr++;
-		}
-		t->nr += policy_counts_anew(q, mark);
+/* The rank of the last class that a debtor comes before; @next_ns: a debt worth one more. */
+static s64 policy_rank_of_debtor(const struct gpreempt_policy_node *pn,
+				 const struct gpreempt_policy_queue *q, u64 *next_ns, u64 now_ns)
+{
+	u32 nr_above = 0, nr, i;
+	s64 next, rank = q->rank;
+
+	*next_ns = GPREEMPT_FOREVER_NS;
+	if (pn->ops->rotates || policy_joins(pn, q, now_ns))
+		return GPREEMPT_RANK_RELIEF;
+	for (next = policy_next_rank(pn, rank); next != rank; nr_above++) {
+		rank = next;
+		next = policy_next_rank(pn, rank);
 	}
-	return has_turn ? nr * has_turn->nr : 0;
+	nr = gpreempt_debt_classes(pn, q->process, nr_above);
+	*next_ns = gpreempt_debt_of_class(pn, nr, nr_above);
+	for (rank = q->rank, i = 0; i < nr; i++)
+		rank = policy_next_rank(pn, rank);
+	return rank;
+}
+
+static void policy_begin_turn(struct gpreempt_policy_node *pn,
+			      const struct gpreempt_policy_queue *leader, u64 now_ns)
+{
+	u64 until_ns = now_ns + leader->process->debt_ns + demand_switch_ns(pn);
+	u64 next_ns;
+	s64 rank = policy_rank_of_debtor(pn, leader, &next_ns, now_ns);
+	u32 i;
+
+	pn->turn = true;
+	if (policy_joins(pn, leader, now_ns))
+		until_ns = leader->process->job->relief_until_ns;
+	for (i = 0; i < pn->nr; i++) {
+		struct gpreempt_policy_process *p = pn->queues[i]->process;
+
+		if (!policy_takes_turn_with(p, leader->process))
+			continue;
+		p->turn = true;
+		p->turn_leads = p == leader->process;
+		p->turn_ran = false;
+		p->turn_rank = rank;
+		p->turn_next_ns = next_ns;
+		p->turn_until_ns = until_ns;
+		/* Before its equals alone it waits for a pause. */
+		pn->nr_relief += rank > leader->rank && policy_starves(pn->queues[i]);
+	}
+}
+
+static bool policy_end_turn(struct gpreempt_policy_node *pn)
+{
+	bool ended = false;
+	u32 i;
+
+	for (i = 0; i < pn->nr; i++) {
+		struct gpreempt_policy_process *p = pn->queues[i]->process;
+
+		ended |= p->turn;
+		p->turn = false;
+		p->turn_leads = false;
+	}
+	pn->turn = false;
+	return ended;
 }
 
 /*
- * May be called again when more is known of waves: only a turn without work ends before its time.
+ * Whose turn is it? May be called again when more is known of waves: only a turn without work ends
+ * before its time then.
  */
-static void policy_share_relief(struct gpreempt_policy_node *pn, u64 now_ns)
+static noinline void policy_find_debtor(struct gpreempt_policy_node *pn, u64 now_ns)
 {
-	const struct gpreempt_policy_queue *first;
-	u32 parts = policy_look_at_turns(pn, &first, now_ns);
-	u64 joined_until_ns = 0;
+	const struct gpreempt_policy_queue *q, *first = NULL;
+	bool changed;
+	u32 i;
 
-	if (!first)
-		return;
-	pn->next_turn_ns = policy_next_turn(pn, parts, now_ns);
-	if (now_ns < pn->next_turn_ns) {
-		if (!policy_joins(first, now_ns))
+	/* Ranks that need no demand are those of this pass. */
+	if (pn->changed && !pn->ops->rotates)
+		pn->ops->rank(pn, now_ns);
+	for (q = pn->busy; q; q = q->pass.next_busy) {
+		if (policy_turn_goes_on(q, now_ns))
 			return;
-		joined_until_ns = first->process->job->relief_until_ns;
-		if (!policy_may_join(pn, joined_until_ns, now_ns))
-			return;
-		pn->joined_ns = now_ns;
+		if (pn->params.max_hold_ns && policy_is_due(pn, q, now_ns) &&
+		    policy_due_before(pn, q, first, now_ns))
+			first = q;
 	}
-	policy_begin_turn(pn, first->process, joined_until_ns, now_ns);
-	parts = policy_look_at_turns(pn, &first, now_ns);
-	pn->next_turn_ns = policy_next_turn(pn, parts, now_ns);
+	changed = policy_end_turn(pn);
+	if (first)
+		policy_begin_turn(pn, first, now_ns);
+	if (!changed && !first)
+		return;
+	pn->busy = NULL;
+	for (i = 0; i < pn->nr; i++)
+		if (policy_look_at(pn, pn->queues[i], now_ns) != DEMAND_NONE)
+			policy_make_busy(pn, pn->queues[i]);
 }
 
 /* With all the waves that there may be? Then those that could not be found blocked have demand. */
@@ -1412,14 +1377,6 @@ static bool policy_unproven(const struct gpreempt_policy_node *pn)
 	return false;
 }
 
-/* Has the node to look who is due for a relief? */
-static inline bool policy_may_be_due(const struct gpreempt_policy_node *pn,
-				     const struct gpreempt_policy_queue *q, u64 now_ns)
-{
-	return now_ns - q->seen.starved_ns >= pn->params.max_hold_ns ||
-	       (pn->jobs && policy_joins(q, now_ns));
-}
-
 /* Whose turn is it? What is kept off for that has no demand. */
 static noinline void policy_look_at_shares(struct gpreempt_policy_node *pn, u64 now_ns)
 {
@@ -1444,7 +1401,7 @@ static noinline void policy_find_payers(struct gpreempt_policy_node *pn)
 	for (i = 0; i < pn->nr; i++) {
 		job = pn->queues[i]->process->job;
 		if (job && !job->payer)
-			job->payer = gpreempt_policy_tenant_of(pn, pn->queues[i]);
+			job->payer = gpreempt_debt_tenant_of(pn, pn->queues[i]);
 	}
 }
 
@@ -1452,8 +1409,7 @@ static noinline void policy_find_payers(struct gpreempt_policy_node *pn)
 static struct policy_doubt policy_look_at_all(struct gpreempt_policy_node *pn, u64 now_ns)
 {
 	struct policy_doubt doubt = { .first = true };
-	u64 hold_ns = pn->params.max_hold_ns;
-	bool starving = false, off = false;
+	bool off = false;
 	u32 i;
 
 	if (pn->jobs)
@@ -1467,8 +1423,6 @@ static struct policy_doubt policy_look_at_all(struct gpreempt_policy_node *pn, u
 		if (demand == DEMAND_NONE)
 			continue;
 		policy_make_busy(pn, q);
-		if (hold_ns && q->preempted && policy_may_be_due(pn, q, now_ns))
-			starving = true;
 		if (demand != DEMAND_MAYBE)
 			continue;
 		doubt.matters = true;
@@ -1480,9 +1434,8 @@ static struct policy_doubt policy_look_at_all(struct gpreempt_policy_node *pn, u
 	doubt.preempted = off;
 	if (pn->nr_entities)
 		policy_look_at_shares(pn, now_ns);
-	pn->starving = starving;
-	if (pn->starving)
-		policy_share_relief(pn, now_ns);
+	if (pn->owing || pn->turn || pn->jobs)
+		policy_find_debtor(pn, now_ns);
 	return doubt;
 }
 
@@ -1615,6 +1568,7 @@ bool gpreempt_policy_needs_waves(struct gpreempt_policy_node *pn, u64 now_ns)
 {
 	if (pn->observed && !pn->params.observe)
 		policy_end_observing(pn);
+	gpreempt_debt_account(pn, now_ns);
 	pn->asked = policy_waves_matter(pn, now_ns);
 	pn->unproven = gpreempt_policy_matters(pn) && policy_unproven(pn);
 	return pn->asked;
@@ -1706,17 +1660,21 @@ static noinline u64 policy_old_enough(const struct gpreempt_policy_node *pn,
 	return old_ns > now_ns ? old_ns : policy_aged_from(pn, q, now_ns);
 }
 
-/*
- * When the longest time is over for which it waits since then, or its next turn in a relief begins.
- */
-static inline u64 policy_longest_hold(const struct gpreempt_policy_node *pn, u64 since_ns,
-				      u64 now_ns)
+/* When the longest time is over for which it may be held. */
+static u64 policy_longest_hold(const struct gpreempt_policy_node *pn, u64 since_ns, u64 now_ns)
 {
 	u64 due_ns = since_ns + pn->params.max_hold_ns;
 
-	if (!pn->params.max_hold_ns)
-		return GPREEMPT_FOREVER_NS;
-	return due_ns > now_ns ? due_ns : pn->next_turn_ns;
+	return pn->params.max_hold_ns && due_ns > now_ns ? due_ns : GPREEMPT_FOREVER_NS;
+}
+
+/* When its turn ends, if no work ends it before. */
+static u64 policy_turn_ends(const struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	const struct gpreempt_policy_process *p = q->process;
+
+	return gpreempt_earlier(p->turn_until_ns,
+				p->turn_leads ? now_ns + p->debt_ns : GPREEMPT_FOREVER_NS);
 }
 
 /* No time ends that: a hold without bound, or what share.c decides. */
@@ -1733,8 +1691,8 @@ static noinline u64 policy_first_deadline(const struct gpreempt_policy_node *pn,
 	const struct gpreempt_policy_params *params = &pn->params;
 	u64 end_ns = GPREEMPT_FOREVER_NS;
 
-	if (now_ns < q->relief_until_ns)
-		return q->relief_until_ns;
+	if (q->pass.relieved && q->pass.demand[1] && gpreempt_policy_stays(q))
+		return policy_turn_ends(q, now_ns);
 	if (q->set.hold && now_ns < q->let_go_until_ns)
 		end_ns = q->let_go_until_ns;
 	if (now_ns < q->aged_until_ns)
@@ -1751,8 +1709,9 @@ static noinline u64 policy_first_deadline(const struct gpreempt_policy_node *pn,
 
 		if (waits && !(pn->jobs && policy_relief_is_elsewhere(q)) &&
 		    !policy_kept_off_unbounded(q))
-			end_ns =
-				gpreempt_earlier(end_ns, policy_longest_hold(pn, since_ns, now_ns));
+			end_ns = gpreempt_earlier(
+				end_ns, q->set.hold ? policy_longest_hold(pn, since_ns, now_ns) :
+						      gpreempt_debt_until(pn, q, now_ns));
 		if (q->kept_off & GPREEMPT_KEPT_MAXIMUM)
 			end_ns = gpreempt_earlier(end_ns, gpreempt_share_until(pn, q));
 		if (waits && params->aging_ns && pn->ops->ages)
@@ -1777,11 +1736,11 @@ static inline u64 policy_outranked_deadline(const struct gpreempt_policy_node *p
 {
 	u64 end_ns;
 
-	if (q->set.hold || now_ns < q->relief_until_ns || now_ns < q->set.expected_until_ns)
+	if (q->set.hold || now_ns < q->set.expected_until_ns)
 		return policy_first_deadline(pn, q, level, now_ns);
 	if (!demand_of_preempted(q) || (pn->jobs && policy_relief_is_elsewhere(q)))
 		return GPREEMPT_FOREVER_NS;
-	end_ns = policy_longest_hold(pn, q->seen.starved_ns, now_ns);
+	end_ns = gpreempt_debt_until(pn, q, now_ns);
 	if (pn->params.aging_ns && pn->ops->ages)
 		end_ns = gpreempt_earlier(end_ns,
 					  policy_old_enough(pn, q, q->seen.starved_ns, now_ns));
@@ -1874,12 +1833,14 @@ static inline void policy_note_outranked(struct gpreempt_policy_node *pn,
 					 u64 now_ns)
 {
 	if (q->released) {
-		if (level->rank != GPREEMPT_RANK_RELIEF && !q->pass.spins)
+		if (!level->relief && !q->pass.spins)
 			gpreempt_demand_learn_gap(&q->gaps, now_ns - q->outranked_ns,
-						  policy_short_gap(pn));
+						  demand_short_gap_ns(pn));
 		q->released = false;
 	}
 	q->outranked_ns = now_ns;
+	if (!level->relief && q->pass.demand[1])
+		gpreempt_debt_outranked(pn, q->process, now_ns);
 }
 
 static void policy_note_age(struct gpreempt_policy_queue *q, const struct level *level)
@@ -2006,8 +1967,8 @@ static void policy_look_again(struct gpreempt_policy_node *pn, u64 now_ns)
 	}
 	if (pn->nr_entities)
 		policy_look_at_shares(pn, now_ns);
-	if (pn->starving)
-		policy_share_relief(pn, now_ns);
+	if (pn->owing || pn->turn || pn->jobs)
+		policy_find_debtor(pn, now_ns);
 }
 
 /* Is what is done about it what a hold asks for, or its end? */
@@ -2045,6 +2006,25 @@ static inline void policy_begin_choice(struct gpreempt_policy_queue *q, u64 now_
 	q->leads = false;
 	q->action = GPREEMPT_KEEP;
 	q->would = GPREEMPT_KEEP;
+}
+
+/* Which process or job will be the only one with work on the device? */
+static void policy_note_sole(struct gpreempt_policy_node *pn)
+{
+	const struct gpreempt_policy_process *first = NULL;
+	const struct gpreempt_policy_queue *q;
+	bool process = true, job = true;
+
+	for (q = pn->busy; q && (process || job); q = q->pass.next_busy) {
+		if (!q->pass.demand[1] || !gpreempt_policy_stays(q) || q->seen.driver_off)
+			continue;
+		if (!first)
+			first = q->process;
+		process &= first == q->process;
+		job &= first->job == q->process->job;
+	}
+	pn->sole = process ? first : NULL;
+	pn->sole_job = first && job ? first->job : NULL;
 }
 
 /*
@@ -2258,10 +2238,8 @@ static noinline void policy_tell_jobs(struct gpreempt_policy_node *pn, u64 now_n
 		if (pn->ops->dated && q->pass.works && q->due_ns > now_ns &&
 		    (!job->due_ns || q->due_ns < job->due_ns))
 			job->due_ns = q->due_ns;
-		if (q->pass.relieved)
-			job->turn_until_ns = gpreempt_later(
-				job->turn_until_ns,
-				gpreempt_earlier(q->relief_until_ns, pn->next_turn_ns));
+		if (q->pass.relieved && q->process->turn_leads && gpreempt_policy_stays(q))
+			job->turn_until_ns = policy_turn_ends(q, now_ns);
 	}
 }
 
@@ -2355,13 +2333,13 @@ void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns,
 		policy_note_drain(pn, &level, now_ns, decision);
 	pn->level_valid = level.valid;
 	pn->level_rank = level.rank;
+	pn->level_relief = level.relief;
 	if (level.valid)
 		pn->worked_ns = now_ns;
 	decision->nr_relief = pn->nr_relief;
 	pn->nr_relief = 0;
 	decision->level_valid = level.valid;
-	decision->level = level.rank == GPREEMPT_RANK_RELIEF ? GPREEMPT_PRIORITY_RELIEF :
-							       level.priority;
+	decision->level = level.relief ? GPREEMPT_PRIORITY_RELIEF : level.priority;
 	decision->inversion = level.inversion;
 	policy_find_wait(pn, &level, now_ns, decision);
 
@@ -2372,6 +2350,7 @@ void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns,
 	else if (pn->ops->rotates && decision->nr_resume)
 		policy_drop_idle_resumes(pn, &level, now_ns, decision);
 	policy_forget_stalls(pn, &level);
+	policy_note_sole(pn);
 	if (decision->nr_preempt || decision->nr_resume)
 		policy_mark_restored(pn, now_ns);
 	if (pn->ops->decided)
@@ -2427,7 +2406,7 @@ bool gpreempt_policy_dormant(const struct gpreempt_policy_node *pn, struct gpree
 	    (q->seen.driver_off && q->seen.driver_off_with_work) ||
 	    policy_recently_active(q, now_ns) || (!left && (policy_is_off(q) || q->set.hold)) ||
 	    q->pass.demand[1] || q->pass.spins || q->request.since_ns > q->request.ended_ns ||
-	    q->pass.relieved || now_ns < q->relief_until_ns || now_ns < q->aged_until_ns)
+	    q->process->turn || now_ns < q->aged_until_ns)
 		return false;
 	if (q->seen.used && pn->device.waves_known && !none_saved && !left) {
 		if (pn->device.waves_saved || believed_until_ns <= now_ns)
@@ -2485,7 +2464,7 @@ u64 gpreempt_policy_end_wait(struct gpreempt_policy_node *pn, u64 now_ns)
 	 * Where ranks move, the end of a turn counts. What a job's other nodes say has no
 	 * beginning.
 	 */
-	if (!pn->level_valid || pn->level_rank == GPREEMPT_RANK_RELIEF || pn->jobs ||
+	if (!pn->level_valid || pn->level_relief || pn->jobs ||
 	    pn->nr_entities || pn->ops->rotates || !pn->params.poll_ns)
 		return 0;
 	pn->mark++;
@@ -2549,7 +2528,7 @@ void gpreempt_policy_preempted(struct gpreempt_policy_queue *q, bool saved_waves
 	 * is expected back.
 	 */
 	q->outranked_ns = q->kept_off ? 0 : now_ns;
-	q->relief_until_ns = 0;
+	q->ran = false;
 	q->aged_until_ns = 0;
 	q->drain_skip -= !!q->drain_skip;
 	q->drains = false;
@@ -2579,6 +2558,8 @@ void gpreempt_policy_resumed(struct gpreempt_policy_queue *q, u64 now_ns)
 	bool saved_waves = q->saved_waves;
 
 	gpreempt_demand_resumed(q, now_ns);
+	q->ran = false;
+	q->ran_rptr = q->seen.rptr;
 	q->preempted = false;
 	q->saved_waves = false;
 	q->action = GPREEMPT_KEEP;
@@ -2608,10 +2589,10 @@ void gpreempt_policy_overhead(struct gpreempt_policy_node *pn, u64 elapsed_ns, b
 			      u64 now_ns)
 {
 	/* Flags alone cost the device nothing. */
-	u64 cost_ns = elapsed_ns ? elapsed_ns + pn->device.connect_ns : 0, overhead_ns;
+	u64 cost_ns = elapsed_ns + demand_stamp_ns(pn->device.connect_ns, elapsed_ns), overhead_ns;
 
 	if (preempted)
-		cost_ns += policy_restore_cost(pn, elapsed_ns);
+		cost_ns += demand_restore_ns(pn, elapsed_ns);
 	/*
 	 * A hold is paid for by its queue. Otherwise holds in a loop would make preemptions and
 	 * resumes of others wait.

@@ -15,7 +15,8 @@
  * 2. gives gpreempt_policy_cost() with what the pass took
  * 3. carries out the action of each queue in one hardware pass, and confirms each with
  *    gpreempt_policy_preempted() or gpreempt_policy_resumed(); then it gives
- *    gpreempt_policy_overhead() with the time that this took
+ *    gpreempt_policy_overhead() with the time that this took. A runlist takes all queues off for a
+ *    moment: gpreempt_demand_mapped() for those with work that stay
  * 4. gives gpreempt_demand_saw() after each runlist, for each queue that stays mapped, and for each
  *    that was preempted without waves
  * 5. asks gpreempt_policy_dormant() for each queue: one that is dormant need not be sampled again
@@ -95,6 +96,8 @@
 #define GPREEMPT_WAVES_RESTORE_NS	500000ULL
 #define GPREEMPT_RESTORE_SHARE		4
 #define GPREEMPT_WAVES_RESTORE_MAX_NS	5000000ULL
+/* A stamp of firmware is believed up to so many times what the host saw the pass take. */
+#define GPREEMPT_STAMP_SHARE		4
 /* How much of the longest pass is forgotten with each one that is shorter. */
 #define GPREEMPT_PASS_FADE_SHARE	8
 /*
@@ -176,21 +179,11 @@
 /* How fast the mean of what preemptions take follows them; a longer one counts twice the mean. */
 #define GPREEMPT_SAVE_FADE_SHARE	8
 /*
- * So long a resume waits at most for the budget to have room for the preemption that may follow:
- * the device may be idle meanwhile.
- */
-#define GPREEMPT_RESUME_WAIT_MAX_NS	10000000ULL
-
-/*
  * The overhead budget is a share of this long: a burst of preemptions within it is not slowed down.
  */
 #define GPREEMPT_OVERHEAD_WINDOW_NS	100000000ULL
 
-/*
- * Processes that starve take turns in a relief. Each turn lasts so long at least, and so many times
- * what the longest of the last passes took: work has to come back and go on, and switching shall
- * not take more than an eighth of it.
- */
+/* Ageing lets nothing in for less: switching shall not take more than an eighth of it. */
 #define GPREEMPT_RELIEF_TURN_NS		1000000ULL
 #define GPREEMPT_RELIEF_TURN_SHARE	8
 
@@ -223,6 +216,9 @@
  * shall not take more than a twentieth of it.
  */
 #define GPREEMPT_SHARE_TURN_SHARE	20
+
+/* A quota is at least so many times what it costs to leave and to come back. */
+#define GPREEMPT_QUOTA_SHARE		10
 
 /*
  * Why a queue is kept off the device other than for its rank: on request, because it is the turn of
@@ -278,9 +274,8 @@ struct gpreempt_policy_share {
  * @vtime_ns: wfq: the least that one of its own shares with demand has had
  * @least_ns: scratch: the same of this pass
  * @first: scratch: which of its own shares has had least, in this pass
- * @turn_ns: when one of its processes was last given a turn in a relief
  * @mark: scratch: see &gpreempt_policy_process.level_mark
- * @nr: scratch: how many of its processes and jobs have or wait for a turn, with @mark
+ * @nr: scratch: how many of its processes and jobs starve, with @mark
  *
  * However many processes, queues and jobs it makes: it has the turns of one.
  */
@@ -289,7 +284,6 @@ struct gpreempt_policy_tenant {
 	u64 vtime_ns;
 	u64 least_ns;
 	const struct gpreempt_policy_share *first;
-	u64 turn_ns;
 	u64 mark;
 	u32 nr;
 };
@@ -330,7 +324,9 @@ struct gpreempt_policy_gaps {
  * @turn_ns: how much of that in this turn
  * @used_ns: how much of that in this period
  * @period_at_ns: when the period began
- * @charged_ns: time of the last look that charged it
+ * @begun_ns: @served_ns when it last came
+ * @burst_ns: what it has had from coming to going, in the mean; 0: not known
+ * @woke: it has come since the last turn began
  * @idle_at_ns: since when it has been without work in its turn; 0: it has some
  * @gaps: those in its turns
  * @tenant: of the processes that are directly in a group, but for the root: what they are
@@ -361,7 +357,9 @@ struct gpreempt_policy_entity {
 	u64 turn_ns;
 	u64 used_ns;
 	u64 period_at_ns;
-	u64 charged_ns;
+	u64 begun_ns;
+	u64 burst_ns;
+	bool woke;
 	u64 idle_at_ns;
 	struct gpreempt_policy_gaps gaps;
 	struct gpreempt_policy_tenant tenant;
@@ -451,6 +449,20 @@ struct gpreempt_policy_job {
  * @top_mark: scratch: the same for @own_top
  * @own_top: scratch: highest own_rank of its ordering queues that demand at the level
  * @due_ns: edf: when the period of its queues with its deadline ends or ended; 0: it never had one
+ * @debt_ns: service that it is owed; debt.c alone writes it
+ * @debt_rest: what of it is no whole nanosecond
+ * @outranked_ns: when a class above last kept it off; 0: never
+ * @wants: of the last look: it had work that could use the device
+ * @ran: and it ran
+ * @waits: one of its queues with work was off the device
+ * @by_turns: it comes before others, and they before it, by turns
+ * @debt_mark: scratch: it has been looked at
+ * @turn: it has a turn: it, or another one of its job, is the debtor
+ * @turn_leads: it is the debtor
+ * @turn_ran: with @turn: it has run in it
+ * @turn_rank: with @turn: it comes before all others of this rank
+ * @turn_next_ns: with @turn_leads: a debt that is worth one class more
+ * @turn_until_ns: with @turn: it ends then at the latest
  * @share: wfq: its account
  * @alone: without @user: for whom it works
  *
@@ -470,6 +482,20 @@ struct gpreempt_policy_process {
 	u64 top_mark;
 	s64 own_top;
 	u64 due_ns;
+	u64 debt_ns;
+	u32 debt_rest;
+	u64 outranked_ns;
+	u64 debt_mark;
+	s64 turn_rank;
+	u64 turn_next_ns;
+	u64 turn_until_ns;
+	bool wants;
+	bool ran;
+	bool waits;
+	bool by_turns;
+	bool turn;
+	bool turn_leads;
+	bool turn_ran;
 	struct gpreempt_policy_share share;
 	struct gpreempt_policy_tenant alone;
 };
@@ -530,6 +556,8 @@ struct gpreempt_policy_queue_set {
  *	preempted or resumed
  * @restore_since_ns: since when its waves may be on their way back, after a runlist took them off
  *	the device; 0: they have been seen since, or would have been if they still were to come
+ * @restore_rptr: with @has_restore_rptr: the read pointer that it was taken off with
+ * @has_restore_rptr: that is known: once the pointer moves its waves are back
  * @stalled_ns: since when @rptr has not moved while the queue had the device and packets;
  *	0: not stalled
  * @used: it has had packets; before that it has no waves, without asking
@@ -557,6 +585,8 @@ struct gpreempt_policy_queue_seen {
 	bool driver_off_with_work;
 	bool checked;
 	bool in_kernel;
+	bool has_restore_rptr;
+	u64 restore_rptr;
 	u64 pending;
 	u64 rptr;
 	u64 wptr;
@@ -582,7 +612,7 @@ struct gpreempt_policy_queue_seen {
  * @next_busy: see &gpreempt_policy_node.busy
  * @demand: it could use the device now; [0] if waves that are not known are
  *	none, [1] if they are some
- * @relieved: it is in relief
+ * @relieved: it has its turn for a debt
  * @works: it has demand of its own, however little is known of waves
  * @idle: of a job: it certainly has none of its own
  * @follows: it has none, or that is not known, and its job works on another node: so it has demand
@@ -650,7 +680,8 @@ struct gpreempt_policy_request {
  * @drain_skip: so many more preemptions it is not waited for
  * @drain_rptr: while @drains: its read pointer at the last decision, the lower half
  * @drain_kernel_ns: while @drains: how long its kernels have been; 0: not known
- * @relief_until_ns: until when it may not be preempted; 0: no relief
+ * @ran: of the last look: it had the device, and work of it ran
+ * @ran_rptr: its read pointer then
  * @kept_off: at the last look: why it is kept off other than for its rank, GPREEMPT_KEPT_*;
  *	0: it is not
  * @demands: shares: of the last look: the demand that it has, whatever keeps it off
@@ -698,6 +729,7 @@ struct gpreempt_policy_queue {
 	bool in_the_way;
 	bool leads;
 	bool out;
+	bool ran;
 	u8 kept_off;
 	bool asked;
 	u8 demands;
@@ -720,7 +752,7 @@ struct gpreempt_policy_queue {
 	u64 work_ns;
 	u64 outranked_ns;
 	struct gpreempt_policy_gaps gaps;
-	u64 relief_until_ns;
+	u64 ran_rptr;
 	u64 let_go_until_ns;
 	u64 aged_until_ns;
 	u64 verdict_ns;
@@ -879,6 +911,7 @@ extern const struct gpreempt_policy_ops *const gpreempt_policies[];
  * @mark: see &gpreempt_policy_process
  * @level_valid: of the last decision: some queue has demand
  * @level_rank: of the last decision: the highest rank with demand
+ * @level_relief: of the last decision: that is a debtor in its turn
  * @worked_ns: when some queue last had demand
  * @differs: of the last decision: some queue could outrank another, or wait for its share
  * @contended_ns: when the node was last found contended
@@ -892,13 +925,14 @@ extern const struct gpreempt_policy_ops *const gpreempt_policies[];
  * @pass_ns: the longest of the last hardware passes, see GPREEMPT_PASS_FADE_SHARE
  * @save_ns: what hardware passes that preempted took of late, in the mean; 0: there was none
  * @drain: victims that are waited for
- * @starving: of this pass: some queue is due for a relief
- * @relief_until_ns: when the last relief of the node ends or ended; 0: there was none
- * @joined_ns: when this node last began a relief because another one had; 0: never
- * @turn_ns: when the last turn in it began
- * @next_turn_ns: while @starving: when the next one may begin
- * @nr_relief: queues that were given relief since the last decision
+ * @owing: some process has a debt, or was outranked of late
+ * @turn: some process has a turn
+ * @debts_ns: until when debts are accounted
+ * @nr_owed: how many processes and jobs starved since the look before that
+ * @sole: of the last decision: the only process with work on the device; to compare, it may be gone
+ * @sole_job: the same of a job
  * @aged_until_ns: until when the last queues were let in by their age; 0: none was
+ * @nr_relief: queues that were given a turn for a debt since the last decision
  * @saving: the budget makes a preemption wait
  * @paid_ns: of the last decision: when the budget has room for a preemption, here and on the other
  *	nodes of the job that it is for
@@ -939,6 +973,7 @@ struct gpreempt_policy_node {
 	bool waves_seen;
 	u64 mark;
 	bool level_valid;
+	bool level_relief;
 	s64 level_rank;
 	u64 worked_ns;
 	bool differs;
@@ -952,11 +987,12 @@ struct gpreempt_policy_node {
 	u64 pass_ns;
 	u64 save_ns;
 	struct gpreempt_policy_drain drain;
-	bool starving;
-	u64 relief_until_ns;
-	u64 joined_ns;
-	u64 turn_ns;
-	u64 next_turn_ns;
+	bool owing;
+	bool turn;
+	u64 debts_ns;
+	u32 nr_owed;
+	const struct gpreempt_policy_process *sole;
+	const struct gpreempt_policy_job *sole_job;
 	u64 aged_until_ns;
 	u32 nr_relief;
 	bool saving;
@@ -1038,26 +1074,6 @@ void gpreempt_policy_saved(struct gpreempt_policy_queue *q, bool saved_waves);
 void gpreempt_policy_resumed(struct gpreempt_policy_queue *q, u64 now_ns);
 void gpreempt_policy_overhead(struct gpreempt_policy_node *pn, u64 elapsed_ns, bool preempted,
 			      u64 now_ns);
-
-/* For whom does its process work, if it is in no job? */
-static inline struct gpreempt_policy_tenant *
-gpreempt_policy_tenant_of_process(const struct gpreempt_policy_node *pn,
-				  struct gpreempt_policy_process *p)
-{
-	if (p->group && pn->nr_entities)
-		return &pn->entities[2 * p->group + 1].tenant;
-	return p->user ? p->user : &p->alone;
-}
-
-/* For whom does it work? After a look; processes of a job wait for each other, so it has one. */
-static inline struct gpreempt_policy_tenant *
-gpreempt_policy_tenant_of(const struct gpreempt_policy_node *pn,
-			  const struct gpreempt_policy_queue *q)
-{
-	const struct gpreempt_policy_job *job = q->process->job;
-
-	return job && job->payer ? job->payer : gpreempt_policy_tenant_of_process(pn, q->process);
-}
 
 /*
  * Does it matter to decisions which queues work? Among equals it does only for jobs that are ranked

@@ -44,15 +44,15 @@
 	       "Microseconds between looks while a lower and a higher process both had work within the last second, "		\
 	       "more where looking costs more than 4 percent of a core")							\
 	NUMBER(MAX_HOLD_MS, max_hold_ms, TUNABLES, MS, 1000, 1, 3600000, "; 0: never", params.max_hold_ns,			\
-	       "Milliseconds after which a preempted queue with work is due for a relief, and between two reliefs of "		\
-	       "a node")													\
+	       "Milliseconds in which work that waits for higher work is owed gpreempt_relief_ms of service, "			\
+	       "and after which a hold that is not unbounded ends")								\
 	NUMBER(RELIEF_MS, relief_ms, TUNABLES, MS, 20, 1, 10000, "", params.relief_ns,						\
-	       "Milliseconds of a relief, in which the processes that are due take turns of at least 1 ms before all "		\
-	       "others")													\
+	       "Milliseconds of service that all work that waits for higher work is owed together in each "			\
+	       "gpreempt_max_hold_ms")												\
 	NUMBER(BLOCKED_US, blocked_us, TUNABLES, US, 2000, 100, 10000000, "; 0: never", params.blocked_ns,			\
 	       "Microseconds without progress and without waves after which a queue is taken to wait for something "		\
 	       "else than the GPU")												\
-	NUMBER(OVERHEAD_PCT, overhead_pct, TUNABLES, PCT, 10, 1, 50, "; 0: any", params.overhead_pct,				\
+	NUMBER(OVERHEAD_PCT, overhead_pct, TUNABLES, PCT, 0, 1, 50, "; 0: any", params.overhead_pct,				\
 	       "Percent of time that saving and restoring may take before preemptions are spaced out")				\
 	NUMBER(AGING_MS, aging_ms, TUNABLES, MS, 0, 1, 3600000, "; 0: never", params.aging_ns,					\
 	       "Milliseconds after which a preempted queue with work gains a step of priority, up to equality with "		\

@@ -23,18 +23,24 @@
  * promised in minima and cannot be had is scaled down. Each child's virtual time goes forward by
  * the device time that it had, over its part. At the end of a turn the next one goes to the child
  * with the least, from the root down to the processes. A turn lasts ``gpreempt_slice_us``, and
- * long enough for its switch to take less than a twentieth of it. Kernels of any length are
- * interrupted at its end, so shares do not depend on how long kernels are.
+ * long enough for its switch to take less than a twentieth of it; up to 2.25 times as long, if that
+ * is what the child needs from coming to going. Kernels of any length are interrupted at its end,
+ * so shares do not depend on how long kernels are.
  *
  * *Coming and going.* A turn ends with the work. Where a group had short gaps between its kernels
  * before, it keeps its turn for as long as they took: otherwise a program that submits one kernel
  * after the other would lose a turn for each. A group that comes back is no more than a slice
- * behind or ahead of the others: time without work is no credit.
+ * behind or ahead of the others: time without work is no credit. A new one begins half a slice
+ * ahead, so a group that is made anew gains nothing. One that comes while another one has its turn
+ * ends that turn, if it would still be no further than the other one after what it needs from
+ * coming to going, if that is worth half a switch, and once the turn has paid for its own switch.
+ * So groups that submit one kernel after the other have what they were promised.
  *
  * *Maximum.* A group that has had its quota of device time in a period is off the device until the
  * next one begins, with all groups below it, at every priority and under every policy. What it had
  * too much is taken from the next periods. Over any time it has no more than the quota for each
- * period that begins in it, and one.
+ * period that begins in it, and one. Where a quota is less than ten switches, quota and period are
+ * so many times as long.
  *
  * What may not be taken off the device (rules 1 to 3 of policy.c) stays there; its time counts.
  * While a node only observes, nothing is kept off. Under ``wfq`` and ``edf`` ranks move by
@@ -42,8 +48,6 @@
  */
 #include "core/demand.h"
 #include "share.h"
-
-#define GPREEMPT_FOREVER_NS	(~0ULL)
 
 /* Parts of the whole device */
 #define SHARE_ONE		(1U << 20)
@@ -53,6 +57,11 @@
 /* What a weight counts, in parts of it */
 #define SHARE_WEIGHT		256
 #define SHARE_PLAIN		(SHARE_WEIGHT * GPREEMPT_WEIGHT_NORMAL)
+
+/* Who comes while another one has its turn waits until that has paid for its switch. */
+#define SHARE_WAKE_PASSES	4
+/* How fast what one has from coming to going follows it */
+#define SHARE_BURST_FADE	8
 
 #define SHARE_FOR_EACH(pn, i)						\
 	for ((i) = (pn)->share_first; (i) != GPREEMPT_ENTITY_NONE;	\
@@ -146,6 +155,16 @@ static void share_charge(struct gpreempt_policy_node *pn, u64 now_ns)
 	}
 }
 
+/*
+ * Leaving and coming back once in a period costs a tenth of the quota at most: where it would cost
+ * more, quota and period are so many times as long.
+ */
+static u64 share_stretch(const struct gpreempt_policy_node *pn,
+			 const struct gpreempt_policy_entity *e)
+{
+	return 1 + GPREEMPT_QUOTA_SHARE * demand_switch_ns(pn) / e->quota_ns;
+}
+
 /* Periods begin. What was had too much in one is taken from the next. */
 static void share_refill(struct gpreempt_policy_node *pn, u64 now_ns)
 {
@@ -153,7 +172,7 @@ static void share_refill(struct gpreempt_policy_node *pn, u64 now_ns)
 
 	for (i = 0; i < pn->nr_entities; i++) {
 		struct gpreempt_policy_entity *e = &pn->entities[i];
-		u64 periods;
+		u64 periods, times;
 
 		if (!e->quota_ns || !e->used) {
 			e->full = false;
@@ -161,12 +180,13 @@ static void share_refill(struct gpreempt_policy_node *pn, u64 now_ns)
 			e->period_at_ns = now_ns;
 			continue;
 		}
-		periods = (now_ns - e->period_at_ns) / e->period_ns;
+		times = share_stretch(pn, e);
+		periods = (now_ns - e->period_at_ns) / (times * e->period_ns) * times;
 		if (periods) {
 			e->period_at_ns += periods * e->period_ns;
 			e->used_ns -= gpreempt_earlier(e->used_ns, periods * e->quota_ns);
 		}
-		e->full = e->used_ns >= e->quota_ns;
+		e->full = e->used_ns >= times * e->quota_ns;
 	}
 }
 
@@ -358,7 +378,28 @@ static u64 share_floor(const struct gpreempt_policy_node *pn, u32 parent)
 	return least->vtime_ns;
 }
 
-/* Those that come are a slice behind or ahead at most. */
+/*
+ * What it had since it last came is its burst; more than two slices count as two. Nothing is learnt
+ * twice in a pass.
+ */
+static void share_learn_burst(const struct gpreempt_policy_node *pn,
+			      struct gpreempt_policy_entity *e)
+{
+	u64 had_ns = gpreempt_earlier(e->served_ns - e->begun_ns, 2 * share_slice_ns(pn));
+
+	e->woke = true;
+	e->begun_ns = e->served_ns;
+	if (!had_ns)
+		return;
+	e->burst_ns = e->burst_ns ? e->burst_ns + had_ns / SHARE_BURST_FADE -
+					    e->burst_ns / SHARE_BURST_FADE :
+				    had_ns;
+}
+
+/*
+ * Those that come are a slice behind or ahead at most. A new one begins half a slice ahead: to be
+ * made anew is no way to come before others.
+ */
 static void share_place(struct gpreempt_policy_node *pn)
 {
 	u32 i;
@@ -370,30 +411,24 @@ static void share_place(struct gpreempt_policy_node *pn)
 
 		if (i == SHARE_ROOT || share_stayed(pn, e))
 			continue;
+		share_learn_burst(pn, e);
 		floor_ns = share_floor(pn, e->parent);
 		ahead_ns = (s64)(e->vtime_ns - floor_ns);
 		most_ns = (s64)share_virtual_ns(e, share_slice_ns(pn));
 		if (ahead_ns > most_ns)
 			e->vtime_ns = floor_ns + most_ns;
+		else if (!e->served_ns && !e->vtime_ns && ahead_ns < most_ns / 2)
+			e->vtime_ns = floor_ns + most_ns / 2;
 		else if (ahead_ns < -most_ns)
 			e->vtime_ns = floor_ns - most_ns;
 	}
-}
-
-/* A gap that is worth no switch to another group and back. */
-static u64 share_short_gap_ns(const struct gpreempt_policy_node *pn)
-{
-	u64 switch_ns = 3 * (pn->pass_ns + pn->device.connect_ns) + pn->device.restore_ns;
-
-	return gpreempt_earlier(switch_ns + 2 * gpreempt_later(pn->params.poll_ns, pn->cost_ns),
-				GPREEMPT_GAP_MAX_NS);
 }
 
 /* So long it keeps its turn without work. */
 static u64 share_grace_ns(const struct gpreempt_policy_node *pn,
 			  const struct gpreempt_policy_entity *e)
 {
-	u64 short_ns = share_short_gap_ns(pn);
+	u64 short_ns = demand_short_gap_ns(pn);
 
 	return gpreempt_earlier(demand_gap_wait_ns(&e->gaps, short_ns), short_ns);
 }
@@ -430,6 +465,45 @@ static u32 share_choose(const struct gpreempt_policy_node *pn)
 	return at;
 }
 
+/*
+ * One has come since the turn began. Does it come before who has the turn? Only if it is still no
+ * further than that one when it has had what it has had of late, and if that is worth the switch.
+ */
+static bool share_comes_before(const struct gpreempt_policy_node *pn,
+			       const struct gpreempt_policy_entity *e,
+			       const struct gpreempt_policy_entity *holder)
+{
+	u64 slice_ns = share_slice_ns(pn),
+	    burst_ns = gpreempt_earlier(e->burst_ns ? e->burst_ns : slice_ns, slice_ns);
+
+	return e->woke && 2 * burst_ns >= demand_switch_ns(pn) &&
+	       (s64)(holder->vtime_ns - e->vtime_ns - share_virtual_ns(e, burst_ns)) >= 0;
+}
+
+/* Has one come, beside the one that has the turn or a group above it, that comes before? */
+static bool share_is_woken(const struct gpreempt_policy_node *pn, u32 turn)
+{
+	u32 i, at, child = turn;
+
+	if (pn->entities[turn].turn_ns < SHARE_WAKE_PASSES * pn->pass_ns)
+		return false;
+	SHARE_FOR_EACH_UP(pn, pn->entities[turn].parent, at) {
+		SHARE_FOR_EACH_CHILD(pn, at, i)
+			if (i != child && share_comes_before(pn, &pn->entities[i],
+							     &pn->entities[child]))
+				return true;
+		child = at;
+	}
+	return false;
+}
+
+/* A turn lasts for a slice, or for what one needs from coming to going if that is little more. */
+static u64 share_turn_ns(const struct gpreempt_policy_node *pn,
+			 const struct gpreempt_policy_entity *e)
+{
+	return gpreempt_later(share_slice_ns(pn), e->burst_ns + e->burst_ns / SHARE_BURST_FADE);
+}
+
 /* Whose turn it was at this level, if it may go on. */
 static u32 share_goes_on(const struct gpreempt_policy_node *pn, bool others, u64 now_ns)
 {
@@ -442,7 +516,7 @@ static u32 share_goes_on(const struct gpreempt_policy_node *pn, bool others, u64
 			continue;
 		if (!e->used || share_full(pn, i))
 			break;
-		if (e->wants ? others && e->turn_ns >= share_slice_ns(pn) :
+		if (e->wants ? others && (e->turn_ns >= share_turn_ns(pn, e) || share_is_woken(pn, i)) :
 			       !share_in_grace(pn, e, now_ns))
 			break;
 		return i;
@@ -455,10 +529,11 @@ static void share_give_turn(struct gpreempt_policy_node *pn, u32 to)
 	struct gpreempt_policy_entity *e;
 	u32 i;
 
-	for (i = 1; i < pn->nr_entities; i += 2) {
+	for (i = 0; i < pn->nr_entities; i++) {
 		e = &pn->entities[i];
 		if (e->turn_level == pn->share_level)
 			e->turn = false;
+		e->woke = false;
 	}
 	e = &pn->entities[to];
 	e->turn = true;
@@ -566,7 +641,7 @@ static void share_note(const struct gpreempt_policy_node *pn, struct gpreempt_po
 	if (e->wants) {
 		if (e->idle_at_ns)
 			gpreempt_demand_learn_gap(&e->gaps, now_ns - e->idle_at_ns,
-						  share_short_gap_ns(pn));
+						  demand_short_gap_ns(pn));
 		e->idle_at_ns = 0;
 		e->level = pn->share_level;
 	} else if (share_stayed(pn, e) && !e->idle_at_ns) {
@@ -625,7 +700,7 @@ void gpreempt_share_decided(struct gpreempt_policy_node *pn, u64 now_ns)
  */
 u64 gpreempt_share_next_ns(const struct gpreempt_policy_node *pn, u64 now_ns)
 {
-	u64 next_ns = GPREEMPT_FOREVER_NS, slice_ns = share_slice_ns(pn);
+	u64 next_ns = GPREEMPT_FOREVER_NS;
 	u32 i;
 
 	if (pn->share_waits) {
@@ -633,8 +708,8 @@ u64 gpreempt_share_next_ns(const struct gpreempt_policy_node *pn, u64 now_ns)
 
 		if (!e->wants)
 			next_ns = e->idle_at_ns + share_grace_ns(pn, e) - now_ns;
-		else if (e->turn_ns < slice_ns)
-			next_ns = slice_ns - e->turn_ns;
+		else if (e->turn_ns < share_turn_ns(pn, e))
+			next_ns = share_turn_ns(pn, e) - e->turn_ns;
 	}
 	for (i = 0; i < pn->nr_entities; i++) {
 		const struct gpreempt_policy_entity *e = &pn->entities[i];
@@ -643,7 +718,8 @@ u64 gpreempt_share_next_ns(const struct gpreempt_policy_node *pn, u64 now_ns)
 			continue;
 		/* Of a full one the queues say when: see gpreempt_share_until(). */
 		if (e->ran && !e->full)
-			next_ns = gpreempt_earlier(next_ns, e->quota_ns - e->used_ns);
+			next_ns = gpreempt_earlier(next_ns, share_stretch(pn, e) * e->quota_ns -
+								    e->used_ns);
 	}
 	return next_ns;
 }
@@ -662,7 +738,7 @@ u64 gpreempt_share_until(const struct gpreempt_policy_node *pn,
 
 	if (q->kept_off & GPREEMPT_KEPT_MAXIMUM && pn->nr_entities)
 		e = share_full(pn, share_of_queue(q));
-	return e ? e->period_at_ns + e->period_ns : GPREEMPT_FOREVER_NS;
+	return e ? e->period_at_ns + share_stretch(pn, e) * e->period_ns : GPREEMPT_FOREVER_NS;
 }
 
 /**

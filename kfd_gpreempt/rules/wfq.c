@@ -4,7 +4,7 @@
  *
  * Pure code: see policy.h for what may be used here.
  */
-#include "core/policy.h"
+#include "core/debt.h"
 
 /* Differences of virtual time that count; more is as good as for ever, and fits into a rank. */
 #define WFQ_FAR_NS		(1LL << 50)
@@ -21,7 +21,7 @@ static struct gpreempt_policy_share *wfq_share_of(const struct gpreempt_policy_q
 static struct gpreempt_policy_share *wfq_tenant_share(const struct gpreempt_policy_node *pn,
 							   const struct gpreempt_policy_queue *q)
 {
-	return &gpreempt_policy_tenant_of(pn, q)->share;
+	return &gpreempt_debt_tenant_of(pn, q)->share;
 }
 
 /*
@@ -60,7 +60,7 @@ static void wfq_list(struct gpreempt_policy_node *pn)
 	u32 i, weight;
 
 	for (i = 0; i < pn->nr; i++) {
-		struct gpreempt_policy_tenant *t = gpreempt_policy_tenant_of(pn, pn->queues[i]);
+		struct gpreempt_policy_tenant *t = gpreempt_debt_tenant_of(pn, pn->queues[i]);
 		struct gpreempt_policy_share *s = wfq_share_of(pn->queues[i]);
 
 		s->listed = false;
@@ -112,13 +112,13 @@ static void wfq_account(struct gpreempt_policy_node *pn, u64 now_ns)
 	u32 i;
 
 	for (i = 0; i < pn->nr; i++) {
-		struct gpreempt_policy_tenant *t = gpreempt_policy_tenant_of(pn, pn->queues[i]);
+		struct gpreempt_policy_tenant *t = gpreempt_debt_tenant_of(pn, pn->queues[i]);
 
 		wfq_charge(&t->share, passed_ns, i, &least_ns);
 		wfq_charge(wfq_share_of(pn->queues[i]), passed_ns, i, &t->least_ns);
 	}
 	for (i = 0; i < pn->nr; i++) {
-		struct gpreempt_policy_tenant *t = gpreempt_policy_tenant_of(pn, pn->queues[i]);
+		struct gpreempt_policy_tenant *t = gpreempt_debt_tenant_of(pn, pn->queues[i]);
 
 		wfq_move_line(&t->vtime_ns, t->least_ns);
 	}
@@ -149,7 +149,7 @@ static s64 wfq_rank_of(u64 line_ns, u64 slice_ns, const struct gpreempt_policy_s
 /* Which of a tenant's shares with work comes first? What waits for its job elsewhere does not. */
 static void wfq_find_first(struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q)
 {
-	struct gpreempt_policy_tenant *t = gpreempt_policy_tenant_of(pn, q);
+	struct gpreempt_policy_tenant *t = gpreempt_debt_tenant_of(pn, q);
 	const struct gpreempt_policy_share *s = wfq_share_of(q);
 	u64 slice_ns = pn->params.slice_ns;
 
@@ -170,7 +170,7 @@ static void wfq_rank(struct gpreempt_policy_node *pn, u64 now_ns)
 		wfq_find_first(pn, pn->queues[i]);
 	for (i = 0; i < pn->nr; i++) {
 		struct gpreempt_policy_queue *q = pn->queues[i];
-		const struct gpreempt_policy_tenant *t = gpreempt_policy_tenant_of(pn, q);
+		const struct gpreempt_policy_tenant *t = gpreempt_debt_tenant_of(pn, q);
 		const struct gpreempt_policy_share *s = wfq_share_of(q);
 
 		q->rank = t->first && t->first != s ?
@@ -201,7 +201,7 @@ static void wfq_note(struct gpreempt_policy_share *s, u64 line_ns, bool runs, bo
 
 static void wfq_decided(struct gpreempt_policy_node *pn, u64 now_ns)
 {
-	bool keep_turn = !pn->level_valid || pn->level_rank == GPREEMPT_RANK_RELIEF;
+	bool keep_turn = !pn->level_valid || pn->level_relief;
 	u32 i;
 
 	for (i = 0; i < pn->nr; i++) {
@@ -210,7 +210,7 @@ static void wfq_decided(struct gpreempt_policy_node *pn, u64 now_ns)
 	}
 	for (i = 0; i < pn->nr; i++) {
 		const struct gpreempt_policy_queue *q = pn->queues[i];
-		struct gpreempt_policy_tenant *t = gpreempt_policy_tenant_of(pn, q);
+		struct gpreempt_policy_tenant *t = gpreempt_debt_tenant_of(pn, q);
 		bool runs = gpreempt_policy_stays(q) && !q->spared;
 		bool turn = !keep_turn && q->rank == pn->level_rank;
 
@@ -235,7 +235,7 @@ static u64 wfq_turn_ns(const struct gpreempt_policy_node *pn,
 
 	for (i = 0; i < pn->nr; i++) {
 		const struct gpreempt_policy_queue *q = pn->queues[i];
-		const struct gpreempt_policy_tenant *t = gpreempt_policy_tenant_of(pn, q);
+		const struct gpreempt_policy_tenant *t = gpreempt_debt_tenant_of(pn, q);
 		const struct gpreempt_policy_share *s = in ? wfq_share_of(q) : &t->share;
 
 		/* What waits for its job elsewhere comes last, whatever its rank. */

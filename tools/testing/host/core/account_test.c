@@ -606,6 +606,7 @@ TEST(an_account_that_is_off_costs_passes_nothing, "while gpreempt_account is 0 p
 
 	world_make(true, 1, 1);
 	set("gpreempt_enable", "1");
+	set("gpreempt_max_hold_ms", "0");
 	add_rivals(10, 0);
 	idle = add_queue(0);
 	submit(low, 100);

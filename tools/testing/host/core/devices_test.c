@@ -140,6 +140,7 @@ BOTH(slow_device_delays_its_own_node, "while a pass waits for one device, the ot
 	struct sim_queue *lows[2], *highs[2], *late;
 
 	rivals_on_two_nodes(hws, lows, highs, 50 * MS, 50 * MS);
+	set("gpreempt_max_hold_ms", "0");
 	run(2 * MS);
 	world.nodes[0].unmap_us = 500000;
 	lows[0]->stuck_ns = 500 * MS;

@@ -609,7 +609,10 @@ BOTH(the_drivers_runlists_are_known, "a runlist that the driver sends by itself 
 
 BOTH(the_budget_is_counted, "what a pass took is held against the budget, twice if it saved; a preemption that has to wait is counted once")
 {
-	low_is_preempted(hws);
+	low_runs(hws);
+	set("gpreempt_overhead_pct", "10");
+	set("gpreempt_max_hold_ms", "0");
+	high_preempts_low();
 	CHECK_EQ(node_of(0)->policy.overhead_ns, 2 * atomic64_read(&stats()->preempt_ns_last));
 	CHECK_EQ(skipped(GPREEMPT_SKIP_BUDGET), 0);
 	low_resumes_after_high(10 * MS);
@@ -647,6 +650,7 @@ TEST(what_ends_by_itself_is_counted, "a request that waits for a lower kernel th
 TEST(failures_cost_nothing, "what a device in trouble took is not held against the budget")
 {
 	low_runs(true);
+	set("gpreempt_overhead_pct", "10");
 	world.nodes[0].nr_send_fails = 1;
 	CHECK_EQ(node_of(0)->policy.overhead_ns, 0);
 	submit(high, 300);
@@ -773,6 +777,7 @@ TEST(saved_waves_hold_the_level, "where only runlists tell, the last kernel of a
 	u64 ended_ns;
 
 	low_kernel_is_not_counted(SEC);
+	set("gpreempt_max_hold_ms", "0");
 	submit(high, 1);
 	CHECK_AFTER(3 * MS, node_of(0)->waves.saved);
 	CHECK_AFTER(50 * MS, !preempted(low));
@@ -794,6 +799,7 @@ TEST(a_runlist_is_asked_ever_more_rarely, "where only runlists tell, a kernel of
 	u64 runlists;
 
 	low_kernel_is_not_counted(SEC);
+	set("gpreempt_max_hold_ms", "0");
 	submit(high, 1);
 	CHECK_AFTER(50 * MS, node_of(0)->waves.saved && !preempted(low));
 	high->kernel_ns = 100 * MS;
@@ -1079,6 +1085,7 @@ BOTH(resumes_are_seen, "how long a resume took is known at once where the slot i
 	const struct gpreempt_histogram *h;
 
 	low_is_preempted(hws);
+	set("gpreempt_max_hold_ms", "0");
 	h = &stats()->latency[GPREEMPT_LATENCY_RESUME];
 	low_resumes_after_high(MS);
 	CHECK_EQ(atomic64_read(&h->count), 1);

@@ -167,6 +167,7 @@ TEST(a_victim_that_is_reset_is_told, "a victim that does not leave, and is reset
 	low_has_a_sibling(true);
 	submit(sibling, 2);
 	low->abandoned = true;
+	set("gpreempt_max_hold_ms", "0");
 	high_comes();
 	CHECK(looks_reset());
 	CHECK(preempted(sibling) && !on_device(sibling));

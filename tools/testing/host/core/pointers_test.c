@@ -181,10 +181,10 @@ BOTH(pointer_in_private_vram_is_no_exemption,
 
 	world_on(hws);
 	world.nodes[0].nr_wave_slots = 1;
-	set("gpreempt_max_hold_ms", "200");
 	high = add_queue(0);
 	high->kernel_ns = MS;
 	EACH(i, ARRAY_SIZE(ways), "way %u: ", i) {
+		set("gpreempt_max_hold_ms", "0");
 		low = queue_with(ways[i], 10, HIGH);
 		run_kernels(low, 3, 50 * MS, 10 * MS);
 		CHECK(low->in_slot);
@@ -199,10 +199,11 @@ BOTH(pointer_in_private_vram_is_no_exemption,
 		CHECK_EQ(preemptions(), preempted_before + 1);
 
 		/* Held for longer than anybody may be. */
+		set("gpreempt_max_hold_ms", "200");
 		reliefs = atomic64_read(&stats()->relief_slices);
 		submit_and_run(low, 1, 2 * MS);
 		submit_and_run(high, 600, 300 * MS);
-		CHECK_EQ(atomic64_read(&stats()->relief_slices), reliefs + 1);
+		CHECK(atomic64_read(&stats()->relief_slices) > reliefs);
 		CHECK(run_until_idle(high, 2 * SEC));
 		CHECK(run_until_idle(low, SEC));
 		kill_process(process_of(low));

@@ -5,6 +5,7 @@
 BOTH(low_yields_and_continues, "a low kernel is saved for a high one, and runs to its end later, once")
 {
 	low_is_preempted(hws);
+	set("gpreempt_max_hold_ms", "0");
 	CHECK_EQ(preemptions(), 1);
 	CHECK_EQ(resumes(), 0);
 	CHECK_EQ(low->done, 0);
@@ -21,6 +22,7 @@ BOTH(low_yields_and_continues, "a low kernel is saved for a high one, and runs t
 BOTH(preempting_is_counted, "counters, histograms and the queue's own numbers say what was done")
 {
 	low_is_preempted(hws);
+	set("gpreempt_max_hold_ms", "0");
 	EACH(i, GPREEMPT_NR_LATENCIES, "case %u: ", i) {
 		const struct gpreempt_histogram *h = &stats()->latency[i];
 		bool yet = i != GPREEMPT_LATENCY_RESUME && i != GPREEMPT_LATENCY_HOLD && i <= GPREEMPT_LATENCY_NOTICE;
@@ -174,7 +176,7 @@ BOTH(relief_bounds_a_hold, "a queue that is held for too long gets the device fo
 	low_runs(hws);
 	set("gpreempt_max_hold_ms", "30");
 	run_kernels(high, 400, MS, 300 * MS);
-	CHECK(low->done >= 2);
+	CHECK(low->done >= 1);
 	CHECK(!idle(high));
 	CHECK(atomic64_read(&stats()->relief_slices) >= 5);
 }

@@ -132,6 +132,7 @@ BOTH(a_hold_is_timed, "how long a queue has been off the device is known while i
 	u64 before_ns;
 
 	low_is_preempted(hws);
+	set("gpreempt_max_hold_ms", "0");
 	before_ns = gpreempt_stats_preempted_ns(low->q.gpreempt);
 	CHECK(before_ns > 5 * MS && before_ns < 11 * MS);
 	CHECK_AFTER(10 * MS, gpreempt_stats_preempted_ns(low->q.gpreempt) >= before_ns + 10 * MS);

@@ -94,6 +94,7 @@ TEST(load_fails, "a queue that could be loaded on one XCC only is taken off it a
 	world_on_xccs(false, 2);
 	add_rivals(10, 0);
 	world.nodes[0].nr_wave_slots = 1;
+	set("gpreempt_max_hold_ms", "0");
 	run_kernels(low, 1, 50 * MS, 2 * MS);
 	high_preempts_low();
 	world.nodes[0].nr_load_fails = 2;
@@ -295,6 +296,7 @@ TEST(late_victims_are_verified, "what a late victim saved is known from when it 
 	struct sim_queue *quiet;
 
 	low_runs(false);
+	set("gpreempt_max_hold_ms", "0");
 	set("gpreempt_verify", "1");
 	quiet = add_queue(10);
 	run(2 * MS);
@@ -404,6 +406,7 @@ static void move_ring(struct sim_queue *sq, bool loadable)
 TEST(a_ring_that_moved, "whether a queue that could not be loaded has left is seen by the ring that it was loaded with")
 {
 	low_runs_on(false, 0);
+	set("gpreempt_max_hold_ms", "0");
 	high_preempts_low();
 	move_ring(low, true);
 	world.nodes[0].nr_load_fails = 1;

@@ -35,6 +35,7 @@ TEST(nothing_is_written_back, "what somebody wrote to any of the MQDs or control
 		u8 *last;
 
 		low_runs_on(false, xcc);
+		set("gpreempt_max_hold_ms", "0");
 		set("gpreempt_verify", "1");
 		high_preempts_low();
 		last = (u8 *)mqd_on(low, xcc) + PAGE_SIZE + CTL_STACK_BYTES - 1;

@@ -168,6 +168,8 @@ TEST(the_budget_counts_stamps, "what firmware noted of connecting and restoring 
 	struct gpreempt_policy_node *pn;
 
 	world_with_stamps(true, 1);
+	set("gpreempt_overhead_pct", "10");
+	world.nodes[0].unmap_us = 600;
 	world.nodes[0].connect_us = 2000;
 	world.nodes[0].restore_us = 500;
 	low->kernel_ns = 200 * MS;

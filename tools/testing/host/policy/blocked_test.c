@@ -97,11 +97,11 @@ TEST(a_stall_ends_where_a_relief_begins,
 	start_hog(preempted);
 	CHECK_LATER(1 * MS, !on_device(preempted));
 
-	/* High's waves leave 1 ms before low's relief, and low fills the device then. */
-	passes_for(800 * US, POLL);
+	/* High's waves leave 1 ms before low's turn, and low fills the device then. */
+	while (low->process->policy.debt_ns + 400 * US < owed_ns() * 20 / 24)
+		pass_after(POLL);
 	high->waves = 0;
-	CHECK_LATER(1200 * US, on_device(low));
-	/* Held's own relief is not due yet. */
+	time_until(low, true, 2 * MS);
 	CHECK_LATER(1000 * US, !high->policy.seen.blocked);
 	CHECK(!on_device(preempted));
 }

@@ -104,12 +104,12 @@ TEST(confirming_makes_a_queue_new, "what is confirmed as preempted or resumed ha
 	low_works();
 	pq = &low->policy;
 	now_ns = node.now_ns + MS;
-	pq->relief_until_ns = pq->aged_until_ns = pq->seen.stalled_ns = pq->seen.zero_ns = pq->seen.waves_ns = now_ns;
+	pq->aged_until_ns = pq->seen.stalled_ns = pq->seen.zero_ns = pq->seen.waves_ns = now_ns;
 	pq->seen.blocked = true;
 	pq->action = GPREEMPT_PREEMPT;
 	gpreempt_policy_preempted(pq, true, now_ns);
 	CHECK(pq->preempted && pq->saved_waves && !pq->seen.blocked);
-	CHECK_EQ(pq->relief_until_ns + pq->aged_until_ns + pq->seen.stalled_ns + pq->seen.zero_ns + pq->seen.waves_ns, 0);
+	CHECK_EQ(pq->aged_until_ns + pq->seen.stalled_ns + pq->seen.zero_ns + pq->seen.waves_ns, 0);
 	CHECK(pq->preempted_at_ns == now_ns && pq->seen.starved_ns == now_ns && pq->outranked_ns == now_ns && pq->seen.moved_ns == now_ns);
 	CHECK_EQ(pq->action, GPREEMPT_KEEP);
 	gpreempt_policy_saved(pq, false);

@@ -36,6 +36,17 @@ static void go_to(u32 i)
 	node.now_ns = clock_ns;
 }
 
+/* No node gives turns for debts. */
+static void no_debts(void)
+{
+	u32 i;
+
+	for (i = 0; i < nr_nodes; i++) {
+		go_to(i);
+		node.params.max_hold_ns = 0;
+	}
+}
+
 static void begin_jobs(u32 nr)
 {
 	u32 i;
@@ -498,13 +509,13 @@ TEST(a_relief_of_others_brings_no_job_back, "a job that is off for its rank stay
 	two_jobs_above_lowest(2);
 	high_is_alone();
 	go_to(0);
-	/* It begins to starve before the job does. */
 	node.params.max_hold_ns = 50 * MS;
 	high_works_on(0);
 	TIMES(600) {
 		all_pass_after(POLL);
 		go_to(0);
-		low->policy.seen.starved_ns = clock_ns;
+		/* Only the third one is owed anything. */
+		low->process->policy.debt_ns = 0;
 		go_to(1);
 		CHECK(!on_device(low));
 	}
@@ -551,6 +562,7 @@ TEST(jobs_that_cross_do_not_wait_for_each_other, "of two jobs each of which is a
 
 	EACH_CASE_ANEW(c, cases) {
 		two_jobs_cross(cases[c].first, cases[c].second, cases[c].others);
+		no_debts();
 		all_pass_for(20 * MS);
 		acts = nodes[0].nr_acting + nodes[1].nr_acting;
 		nr_told = 0;
@@ -719,8 +731,8 @@ TEST(relief_of_a_job_is_on_all_nodes, "a job that starves on four nodes has its 
 	high_holds_a_job(4);
 	high_hogs(0, 4);
 	count_relief(3500 * MS, 4, &all_ns, &any_ns);
-	CHECK_WITHIN(all_ns, 3 * 15 * MS, 3 * 22 * MS);
-	CHECK(any_ns <= all_ns + 3 * 2 * MS);
+	CHECK_WITHIN(all_ns, 3 * 15 * MS, 4 * 20 * MS);
+	CHECK(any_ns <= all_ns * 5 / 4);
 }
 
 TEST(one_node_begins_the_relief_of_a_job, "of nodes that would give a job its relief at different times one begins, and the others join, also where the job does not leave other nodes")
@@ -963,6 +975,7 @@ static u64 history(u64 seed, bool with_jobs, const char *policy)
 		if (with_jobs && i < NR_JOBS)
 			join(qs[i]->process, i);
 	}
+	/* What a job is owed is divided among tenants as what a process is. */
 	for (n = 0; n < 400; n++) {
 		struct queue *q = qs[random_below(6)];
 

@@ -9,6 +9,7 @@
 
 #include "demand.h"
 #include "pass.h"
+#include "debt.h"
 #include "policy_node.h"
 #include "share.h"
 #include "tap.h"
@@ -110,6 +111,13 @@ struct queue *new_explicit_queue(struct process *process, s32 priority)
 
 	q->policy.set.explicit_priority = true;
 	return q;
+}
+
+/* So long one that starves alone waits until it is worth the class above it. */
+u64 owed_ns(void)
+{
+	return gpreempt_debt_turn_ns(&node.policy) * (node.params.max_hold_ns + node.params.relief_ns) /
+	       node.params.relief_ns;
 }
 
 /* The caller unregisters a queue: the policy does not see it any more. */
@@ -456,6 +464,7 @@ void act(void)
 			gpreempt_policy_resumed(&q->policy, node.now_ns);
 			break;
 		case GPREEMPT_KEEP:
+			gpreempt_demand_mapped(&q->policy, q->rptr);
 			break;
 		}
 	}

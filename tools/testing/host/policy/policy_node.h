@@ -159,6 +159,7 @@ void pass(void);
 void pass_after(u64 ns);
 void passes_for(u64 ns, u64 every_ns);
 u64 time_until(const struct queue *q, bool there, u64 at_most_ns);
+u64 owed_ns(void);
 void drop_queue(struct queue *q);
 void other_numbers(void);
 u32 nr_policies(void);

@@ -73,12 +73,28 @@ TEST(the_drivers_runlists_hide_nobody, "waves that a runlist of the driver's own
 	CHECK_EQ(node.nr_acting, 1);
 }
 
+/* Its last kernel begins while the pass is under way, and is taken off with the others. */
+static void launch_in_pass(struct queue *q)
+{
+	launch(q, 1, 8);
+	gpreempt_demand_mapped(&q->policy, q->rptr);
+	q->invisible = true;
+}
+
+TEST(a_launch_after_a_pass_shows_that_it_is_back,
+     "a kernel that began after the pass that preempted low, and is over at the next look, keeps low off no longer")
+{
+	low_is_preempted();
+	launch(high, 1, 8);
+	finish(high);
+	CHECK_LATER(4 * POLL, on_device(low));
+}
+
 TEST(a_pass_does_not_undo_itself,
      "high's waves, hidden by the runlist that preempted low, are not taken for the end of high's work")
 {
 	low_is_preempted();
-	launch(high, 1, 8);
-	high->invisible = true;
+	launch_in_pass(high);
 	CHECK_LATER(400 * US, !on_device(low));
 	high->invisible = false;
 	CHECK_LATER(10 * MS, !on_device(low));
@@ -105,8 +121,7 @@ static void hidden_by_a_pass_of(u64 pass_ns)
 	node.pass_takes_ns = pass_ns;
 	node.params.overhead_pct = 0;
 	low_is_preempted();
-	launch(high, 1, 8);
-	high->invisible = true;
+	launch_in_pass(high);
 }
 
 TEST(waves_are_awaited_for_as_long_as_saving_took,

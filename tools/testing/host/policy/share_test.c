@@ -138,10 +138,12 @@ TEST(share_waiting_is_no_starvation, "what has waited for its turn for two secon
 	node.params.slice_ns = 10 * SEC;
 	start_all(2);
 	passes_for(2 * SEC, POLL);
+	CHECK_EQ(q[A]->process->policy.debt_ns + q[B]->process->policy.debt_ns, 0);
 	start_hog(above);
-	passes_for(900 * MS, POLL);
+	/* Both are owed half. */
+	passes_for(owed_ns(), POLL);
 	CHECK_EQ(node.nr_relief, 0);
-	CHECK_LATER(200 * MS, node.nr_relief);
+	CHECK_LATER(2 * owed_ns(), node.nr_relief);
 }
 
 TEST(share_turns_pay_for_their_switch, "where a switch takes 2 ms, turns are so long that it takes no more than a twentieth")
@@ -186,6 +188,7 @@ TEST(share_is_no_hold_for_equals_in_a_group, "queues of one group run side by si
 TEST(share_counts_within_a_level, "what has a higher priority has the device for as long as it works, whatever its group's weight")
 {
 	two_groups(1, 10000);
+	node.params.max_hold_ns = 0;
 	q[A]->policy.set.priority = HIGH + 1;
 	start_all(2);
 	run_for(2, 500 * MS);

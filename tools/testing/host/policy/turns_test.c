@@ -13,6 +13,7 @@
 TEST(firmware_turns_block_nobody,
      "while firmware takes turns a queue that stands still is not blocked; that time does not count, and who was blocked is not any more")
 {
+	node.params.max_hold_ns = 0;
 	low_is_preempted();
 	node.turns_ns = TURNS_NS;
 	CHECK_LATER(500 * MS, !on_device(low));

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "debt.h"
 #include "policy_node.h"
 #include "tap.h"
 
@@ -289,8 +290,9 @@ TEST(wfq_turns_survive, "whose turn it is stays known while nobody works and whi
 	start_hog(high);
 	start_hog(other);
 	CHECK_AFTER(POLL, on_device(high) && !on_device(other));
-	/* Other's relief. */
-	other->policy.seen.starved_ns = node.now_ns - node.params.max_hold_ns;
+	/* What other was owed under another policy. */
+	other->process->policy.debt_ns = gpreempt_debt_turn_ns(&node.policy);
+	node.policy.owing = true;
 	CHECK_AFTER(POLL, on_device(other) && !on_device(high));
 	CHECK_EQ(node.decision.level, GPREEMPT_PRIORITY_RELIEF);
 	CHECK(share(high)->turn && !share(other)->turn);

@@ -1165,6 +1165,8 @@ static void confirm(struct queue *q, u64 done_ns)
 		q->preempted_at_ns = 0;
 		if (has_work(q))
 			sim.coming[sim.nr_coming++] = q - sim.queues;
+	} else {
+		gpreempt_demand_mapped(&q->policy, q->rptr);
 	}
 }
 
@@ -1594,6 +1596,6 @@ void sim_defaults(struct sim_config *config)
 		.blocked_ns = 2 * MS,
 		.drain_ns = 200 * US,
 		.slice_ns = 5 * MS,
-		.overhead_pct = 10,
+		.overhead_pct = 0,
 	};
 }

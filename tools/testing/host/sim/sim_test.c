@@ -125,7 +125,7 @@ static void look_for_inversion(const struct gpreempt_policy_node *pn, u64 now_ns
 	for (i = 0; i < pn->nr; i++) {
 		const struct gpreempt_policy_queue *q = pn->queues[i];
 
-		if (q->relief_until_ns > now_ns || q->pass.relieved) {
+		if (q->pass.relieved) {
 			inverted_ns = 0;
 			return;
 		}

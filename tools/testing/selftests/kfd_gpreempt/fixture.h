@@ -66,7 +66,7 @@ static const struct gpreempt_default gpreempt_defaults[] = {
 	{ "gpreempt_max_hold_ms", 1000 },
 	{ "gpreempt_relief_ms", 20 },
 	{ "gpreempt_blocked_us", 2000 },
-	{ "gpreempt_overhead_pct", 10 },
+	{ "gpreempt_overhead_pct", 0 },
 	{ "gpreempt_aging_ms", 0 },
 	{ "gpreempt_min_run_us", 0 },
 	{ "gpreempt_resume_delay_us", 0 },

@@ -115,7 +115,7 @@ static const struct {
 	{ "max_hold_ms", "3600000", "2", "1000", "3600001", "gpreempt: max_hold_ms=3600001 is above 3600000; kept 3600000" },
 	{ "relief_ms", "10", "11", "20", "0x", "gpreempt: relief_ms=0x is not a number; kept 10" },
 	{ "blocked_us", "100", "0", "2000", "99", "gpreempt: blocked_us=99 is below 100; kept 100" },
-	{ "overhead_pct", "50", "1", "10", "51", "gpreempt: overhead_pct=51 is above 50; kept 50" },
+	{ "overhead_pct", "50", "1", "0", "51", "gpreempt: overhead_pct=51 is above 50; kept 50" },
 	{ "aging_ms", "1", "2", "0", "-1", "gpreempt: aging_ms=-1 is not a number; kept 1" },
 	{ "min_run_us", "10", "20", "0", "9", "gpreempt: min_run_us=9 is below 10; kept 10" },
 	{ "resume_delay_us", "1000000", "10", "0", "1000001", "gpreempt: resume_delay_us=1000001 is above 1000000; kept 1000000" },

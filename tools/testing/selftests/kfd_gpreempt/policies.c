@@ -171,6 +171,7 @@ TEST_F_TIMEOUT(policies, aging_raises_to_equality_at_most, 120)
 	bool aged = false;
 
 	ASSERT_EQ(0, kfd_param_set("gpreempt_aging_ms", 3));
+	ASSERT_EQ(0, kfd_param_set("gpreempt_max_hold_ms", 0));
 	ASSERT_EQ(0, launch_interrupts(high, low));
 	while (!actor_done(low, 0) && !actor_done(high, 0)) {
 		ASSERT_EQ(0, kfd_gpreempt_queue_get(low->client.gpu_id, low->pid, low->queue[0].id, &q));
@@ -412,7 +413,7 @@ TEST_F(policies, new_tunables_have_ranges)
 		const char *message;
 		int64_t good;
 	} tunables[] = {
-		{ "gpreempt_overhead_pct", "51", "gpreempt: overhead_pct=51 is above 50; kept 10", 50 },
+		{ "gpreempt_overhead_pct", "51", "gpreempt: overhead_pct=51 is above 50; kept 0", 50 },
 		{ "gpreempt_aging_ms", "3600001", "gpreempt: aging_ms=3600001 is above 3600000; kept 0", 1 },
 		{ "gpreempt_min_run_us", "5", "gpreempt: min_run_us=5 is below 10; kept 0", 1000000 },
 		{ "gpreempt_resume_delay_us", "1000001", "gpreempt: resume_delay_us=1000001 is above 1000000; kept 0", 10 },

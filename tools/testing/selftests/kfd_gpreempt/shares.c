@@ -212,11 +212,12 @@ TEST_F_TIMEOUT(shares, a_maximum_of_thirty_percent_alone, 120)
 	had = 100.0 * (served_us(_metadata, self->g, "a") - us) * 1000 / ns;
 	done = 100.0 * (kfd_work_progress(&a->work[0]) - steps) / self->slots * STEP_MS * MS / ns;
 	TH_LOG("of %.1f ms: %.1f %% of the time, %.1f %% of the work that fits", ns / 1e6, had, done);
-	EXPECT_TRUE(had >= 27 && had <= 31);
-	EXPECT_TRUE(done >= 24 && done <= 31);
+	/* A quota is at least ten switches: one of several periods more may be in this time. */
+	EXPECT_TRUE(had >= 27 && had <= 34);
+	EXPECT_TRUE(done >= 24 && done <= 34);
 	CLEAR("a");
 	ASSERT_DONE_ONCE(a);
-	EXPECT_GE(preempt_count(a, 0), 40);
+	EXPECT_GE(preempt_count(a, 0), 8);
 	EXPECT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
 }
 
