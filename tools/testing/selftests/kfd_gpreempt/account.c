@@ -368,12 +368,12 @@ TEST_F_TIMEOUT(account, survives_a_reset, 300)
 	sends(_metadata, &after, 20);
 	ASSERT_DONE_ONCE(after.a);
 	wait_until_idle(_metadata, self);
-	/* One end, off by up to a look: 60 ms of 600 */
-	EXPECT_WITHIN(after.name, device_ns_of(&after), BUSY_OF(OF_PROCESS(after)), 10, 0);
+	/* One end, of 600 ms. Looks are memoryless, so it may be off by several times their mean. */
+	EXPECT_WITHIN(after.name, device_ns_of(&after), BUSY_OF(OF_PROCESS(after)), 30, 0);
 	ns += BUSY_OF(OF_PROCESS(after));
 	/* What ended with the reset has taken back what was counted too much. */
 	EXPECT_LE(BUSY_OF(.kind = GPREEMPT_USAGE_NODE), ns);
-	EXPECT_GE(BUSY_OF(.kind = GPREEMPT_USAGE_NODE) + 120 * MS, ns);
+	EXPECT_GE(BUSY_OF(.kind = GPREEMPT_USAGE_NODE) + 240 * MS, ns);
 	ns = BUSY_OF(.kind = GPREEMPT_USAGE_NODE);
 	actor_kill(before.a);
 	EXPECT_STOPPED(after.a);
