@@ -22,8 +22,8 @@
  * (``wfq``, and ``edf`` with a deadline) owe each other nothing else.
  *
  * *It runs* if its read pointer moved since the last look, if waves were counted, if nothing else
- * has work on the device, or if it has a turn. Without news it goes on as it was. What comes back
- * does not run before there is news.
+ * has work on the device, or if it has a turn before a class above. Without news it goes on as it
+ * was. What comes back does not run before there is news.
  *
  * A *turn* T is long enough for its switch: 4 to 10 times what leaving and coming back costs (C),
  * and in between relief / 2N, where N starve. The process with the largest debt, of T/2 at least,
@@ -97,14 +97,15 @@ static bool debt_wants(const struct gpreempt_policy_queue *q)
 	bool demands = q->had_demand ||
 		       (q->seen.blocked && q->seen.pending && !q->preempted);
 
-	return demands && !q->kept_off && !q->set.hold && !q->seen.driver_off && (!q->pass.spins || q->out);
+	return demands && !q->kept_off && !q->set.hold && !q->seen.driver_off &&
+	       (!q->pass.spins || q->out);
 }
 
 /* By the last decision it has the device before others, whatever it does there. */
 static bool debt_has_turn(const struct gpreempt_policy_node *pn,
 			  const struct gpreempt_policy_process *p)
 {
-	return p->turn && pn->level_relief;
+	return p->turn && p->turn_above && pn->level_relief;
 }
 
 /* Had its process or its job the device for itself, by the last decision? */
@@ -119,7 +120,8 @@ static bool debt_ran(const struct gpreempt_policy_node *pn, const struct gpreemp
 {
 	if (q->preempted)
 		return false;
-	if (debt_is_alone(pn, q->process) || debt_has_turn(pn, q->process) || q->seen.rptr != q->ran_rptr || q->set.unseen ||
+	if (debt_is_alone(pn, q->process) || debt_has_turn(pn, q->process) ||
+	    q->seen.rptr != q->ran_rptr || q->set.unseen ||
 	    !pn->device.waves_known || pn->device.waves_saved)
 		return true;
 	return q->seen.waves_ns >= pn->debts_ns ? q->seen.waves : q->ran;

@@ -795,7 +795,12 @@ static u64 policy_resume_from(const struct gpreempt_policy_node *pn,
 static noinline bool policy_resume_delayed(const struct gpreempt_policy_node *pn,
 					   const struct gpreempt_policy_queue *q, u64 now_ns)
 {
-	return !pn->ops->rotates && !q->pass.relieved && !policy_fixed(q) &&
+	/* In a pause a debtor waits as others, unless it has waited for too long already. */
+	bool debtor = q->pass.relieved &&
+		      (q->process->turn_above ||
+		       q->process->debt_ns >= 2 * gpreempt_debt_turn_ns(pn));
+
+	return !pn->ops->rotates && !debtor && !policy_fixed(q) &&
 	       now_ns < policy_resume_from(pn, q, now_ns);
 }
 
@@ -1257,6 +1262,7 @@ static void policy_begin_turn(struct gpreempt_policy_node *pn,
 		p->turn_leads = p == leader->process;
 		p->turn_ran = false;
 		p->turn_rank = rank;
+		p->turn_above = rank > leader->rank;
 		p->turn_next_ns = next_ns;
 		p->turn_until_ns = until_ns;
 		/* Before its equals alone it waits for a pause. */

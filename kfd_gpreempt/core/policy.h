@@ -461,6 +461,7 @@ struct gpreempt_policy_job {
  * @turn_leads: it is the debtor
  * @turn_ran: with @turn: it has run in it
  * @turn_rank: with @turn: it comes before all others of this rank
+ * @turn_above: with @turn: that is a class above its own
  * @turn_next_ns: with @turn_leads: a debt that is worth one class more
  * @turn_until_ns: with @turn: it ends then at the latest
  * @share: wfq: its account
@@ -495,6 +496,7 @@ struct gpreempt_policy_process {
 	bool by_turns;
 	bool turn;
 	bool turn_leads;
+	bool turn_above;
 	bool turn_ran;
 	struct gpreempt_policy_share share;
 	struct gpreempt_policy_tenant alone;

