@@ -17,145 +17,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim.h"
+#include "scenario.h"
 
-static struct sim_config config;
-static struct sim_result result, alone;
-static u32 nr_classes;
-
-static void begin(u64 duration_ns)
+void scenario_is_wrong(const char *what)
 {
-	memset(&config, 0, sizeof(config));
-	sim_defaults(&config);
-	config.params.poll_ns = 80 * US;
-	config.duration_ns = duration_ns;
-	config.seed = 1;
-	nr_classes = 0;
-}
-
-static struct sim_class *add(struct sim_class class)
-{
-	config.classes[nr_classes] = class;
-	return &config.classes[nr_classes++];
-}
-
-/* Requests of so many kernels, which come independently of each other. */
-static struct sim_class *add_requests(s32 priority, u64 period_ns, u32 kernels, u64 kernel_ns)
-{
-	return add((struct sim_class){ .name = "requests", .nr_queues = 1, .priority = priority,
-				       .arrivals = POISSON, .period_ns = period_ns,
-				       .kernels = kernels, .kernel_ns = kernel_ns, .units = 100 });
-}
-
-/* Kernels one after the other, each submitted so long after the end of the one before. */
-static struct sim_class *add_gappy(s32 priority, u64 kernel_ns, u64 gap_ns, u64 gap_most_ns)
-{
-	return add((struct sim_class){ .name = "gappy", .nr_queues = 1, .priority = priority,
-				       .arrivals = CONTINUOUS, .kernels = 1000,
-				       .kernel_ns = kernel_ns, .units = 100, .gap_ns = gap_ns,
-				       .gap_most_ns = gap_most_ns });
-}
-
-/* Work without end */
-static struct sim_class *add_endless(s32 priority, u32 nr_queues, u64 kernel_ns)
-{
-	struct sim_class class = sim_training;
-
-	class.priority = priority;
-	class.nr_queues = nr_queues;
-	class.kernel_ns = kernel_ns;
-	return add(class);
-}
-
-static struct sim_class *add_decode(u64 kernel_ns, u64 gap_ns, u64 gap_most_ns)
-{
-	struct sim_class class = sim_decode;
-
-	class.kernel_ns = kernel_ns;
-	class.gap_ns = gap_ns;
-	class.gap_most_ns = gap_most_ns;
-	class.period_ns = 400 * MS;
-	return add(class);
-}
-
-static void in_group(struct sim_class *class, u32 group, u32 weight, u32 min_pct)
-{
-	class->group = group;
-	config.groups[group].weight = weight;
-	config.groups[group].min_pct = min_pct;
-}
-
-static void slow_connect(u64 full_save_ns)
-{
-	config.device.runlist_ns = 160 * US;
-	config.device.full_save_ns = full_save_ns;
-}
-
-static void say_if_wrong(const struct sim_result *r)
-{
-	if (r->wrong[0])
-		printf("WRONG %s; ", r->wrong);
-}
-
-static void simulate(void)
-{
-	sim_run(&config, &result);
-	say_if_wrong(&result);
-}
-
-/* Only this class, without a scheduler */
-static void simulate_alone(u32 class)
-{
-	struct sim_config only = config;
-	u32 i;
-
-	for (i = 1; i < NR_CLASSES_MAX; i++)
-		only.classes[i].nr_queues = 0;
-	only.classes[0] = config.classes[class];
-	only.policy = NULL;
-	sim_run(&only, &alone);
-	say_if_wrong(&alone);
-}
-
-static double pct(u32 class)
-{
-	return 100.0 * result.classes[class].served / config.device.slots / config.duration_ns;
-}
-
-static double all_pct(void)
-{
-	double sum = 0;
-	u32 i;
-
-	for (i = 0; i < nr_classes; i++)
-		sum += pct(i);
-	return sum;
-}
-
-/* Of the one that has had least of this class */
-static double least_pct(u32 class)
-{
-	return 100.0 * result.classes[class].ran_ns_min / config.duration_ns;
-}
-
-static double ms_at(u32 class, double quantile)
-{
-	return sim_quantile_ns(&result.classes[class].latency, quantile) / 1e6;
-}
-
-static double alone_ms_at(double quantile)
-{
-	return sim_quantile_ns(&alone.classes[0].latency, quantile) / 1e6;
-}
-
-static double without_s(u32 class)
-{
-	return result.classes[class].unserved_ns_max / 1e9;
-}
-
-static double of_time(u64 ns)
-{
-	return 100.0 * ns / config.duration_ns;
+	printf("WRONG %s; ", what);
 }
 
 static void print_lost(void)
@@ -180,12 +46,8 @@ static void print_lost(void)
 static void starve_begin(u64 duration_ns, u32 kernels, u64 period_ns, u32 nr_low,
 			 u64 low_kernel_ns)
 {
-	struct sim_class *high;
-
 	begin(duration_ns);
-	high = add_requests(HIGH, period_ns, kernels, MS);
-	high->arrivals = PERIODIC;
-	add_endless(LOW, nr_low, low_kernel_ns);
+	load_below_pauses(kernels, period_ns, nr_low, low_kernel_ns);
 }
 
 static void starve_end(void)
@@ -233,8 +95,7 @@ static void starve_898_turns(void)
 static void starve_poisson(u64 period_ns, u32 nr_low, u64 low_kernel_ns)
 {
 	begin(120 * SEC);
-	add_requests(HIGH, period_ns, 20, MS);
-	add_endless(LOW, nr_low, low_kernel_ns);
+	load_below_poisson(period_ns, nr_low, low_kernel_ns);
 	simulate();
 	printf("least %.2f %%, without %.2f s, high p99 %.1f ms", least_pct(1), without_s(1),
 	       ms_at(0, .99));
@@ -273,9 +134,7 @@ static void groups_below(u32 nr)
 	u32 i;
 
 	begin(120 * SEC);
-	add_gappy(HIGH, 200 * US, 50 * US, 200 * US)->kernels = 100;
-	for (i = 1; i <= nr; i++)
-		in_group(add_endless(LOW, 1, 2 * MS), i, 100, 0);
+	load_groups_below(nr);
 	simulate();
 	for (i = 1; i <= nr; i++) {
 		longest_s = fmax(longest_s, without_s(i));
@@ -393,8 +252,7 @@ static void edf_70_slow(void)
 static void minimum(u32 min_pct, u32 weight, u64 kernel_ns, u64 gap_ns)
 {
 	begin(30 * SEC);
-	in_group(add_gappy(HIGH, kernel_ns, gap_ns, 0), 1, weight, min_pct);
-	in_group(add_endless(HIGH, 1, 2 * MS), 2, 100, 0);
+	load_minimum(min_pct, weight, kernel_ns, gap_ns);
 	simulate();
 	printf("has %.1f of %.1f %%, greedy %.1f %%", pct(0),
 	       100.0 * kernel_ns / (kernel_ns + gap_ns), pct(1));
@@ -571,12 +429,7 @@ static void fair_1ms(void)
 static void maximum(bool beside)
 {
 	begin(20 * SEC);
-	slow_connect(5 * MS);
-	in_group(add_endless(HIGH, 1, 2 * MS), 1, 100, 0);
-	config.groups[1].quota_ns = 6 * MS;
-	config.groups[1].period_ns = 20 * MS;
-	if (beside)
-		add_endless(HIGH, 1, 2 * MS);
+	load_maximum(beside);
 	simulate();
 	printf("has %.1f of 30 %%", pct(0));
 	if (beside)
@@ -609,9 +462,7 @@ static void print_requests(u32 class, u32 training)
 static void slow_decode(u64 save_ns, u64 kernel_ns, u64 gap_ns, u64 gap_most_ns)
 {
 	begin(60 * SEC);
-	slow_connect(save_ns);
-	add_decode(kernel_ns, gap_ns, gap_most_ns)->arrivals = CONTINUOUS;
-	add_endless(LOW, 1, 2 * MS);
+	load_slow_decode(save_ns, kernel_ns, gap_ns, gap_most_ns);
 	print_requests(0, 1);
 }
 
@@ -781,10 +632,7 @@ static void eight_levels(void)
 static void batch_below(u32 nr)
 {
 	begin(120 * SEC);
-	add(sim_inference);
-	add(sim_training);
-	if (nr)
-		add_endless(LOW - 10, nr, 2 * MS);
+	load_batch_below(nr);
 	simulate();
 	printf("inference p99 %.2f, longest %.2f ms, training %.1f %%", ms_at(0, .99), ms_at(0, 1),
 	       pct(1));
@@ -1104,9 +952,7 @@ static void print_short(void)
 static void short_request(u64 kernel_ns)
 {
 	begin(30 * SEC);
-	config.params.overhead_pct = 0;
-	add_requests(HIGH, 5 * MS, 1, kernel_ns)->arrivals = PERIODIC;
-	add(sim_training);
+	load_short_requests(5 * MS, kernel_ns);
 	print_short();
 }
 
@@ -1129,9 +975,7 @@ static void short_slow(void)
 {
 	begin(30 * SEC);
 	slow_connect(5 * MS);
-	config.params.overhead_pct = 0;
-	add_requests(HIGH, 100 * MS, 1, 50 * US)->arrivals = PERIODIC;
-	add(sim_training);
+	load_short_requests(100 * MS, 50 * US);
 	print_short();
 }
 
@@ -1162,7 +1006,8 @@ static void job_below(u32 nr_high, u64 high_period_ns, u64 layer_ns, bool stay)
 	}
 	sim_run_nodes(nodes, results, NR_NODES, NULL);
 	for (i = 0; i < NR_NODES; i++) {
-		say_if_wrong(&results[i]);
+		if (results[i].wrong[0])
+			scenario_is_wrong(results[i].wrong);
 		result = results[i];
 		below += pct(1) / NR_NODES;
 		p99_ms = fmax(p99_ms, ms_at(2, .99));

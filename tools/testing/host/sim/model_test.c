@@ -1,55 +1,14 @@
 // SPDX-License-Identifier: MIT
 /* model_test.c - is what the simulator models, and what it measures, what it says? */
-#include <string.h>
-
-#include "sim.h"
+#include "scenario.h"
 #include "tap.h"
 
-static struct sim_config config;
-static struct sim_result result;
-
-static void begin(u64 duration_ns)
+static struct sim_class *add_periodic(u64 period_ns, u32 kernels, u64 kernel_ns)
 {
-	memset(&config, 0, sizeof(config));
-	sim_defaults(&config);
-	config.params.poll_ns = 80 * US;
-	config.duration_ns = duration_ns;
-	config.seed = 1;
-}
-
-static struct sim_class *add_endless(s32 priority, u32 nr_queues, u64 kernel_ns)
-{
-	u32 i = 0;
-
-	while (config.classes[i].nr_queues)
-		i++;
-	config.classes[i] = sim_training;
-	config.classes[i].priority = priority;
-	config.classes[i].nr_queues = nr_queues;
-	config.classes[i].kernel_ns = kernel_ns;
-	return &config.classes[i];
-}
-
-static struct sim_class *add_requests(u64 period_ns, u32 kernels, u64 kernel_ns)
-{
-	struct sim_class *class = add_endless(HIGH, 1, kernel_ns);
+	struct sim_class *class = add_requests(HIGH, period_ns, kernels, kernel_ns);
 
 	class->arrivals = PERIODIC;
-	class->period_ns = period_ns;
-	class->kernels = kernels;
 	return class;
-}
-
-static void simulate(void)
-{
-	sim_run(&config, &result);
-	if (result.wrong[0])
-		tap_fail(__FILE__, __LINE__, "%s", result.wrong);
-}
-
-static double part_of(u32 class)
-{
-	return 100.0 * result.classes[class].served / config.device.slots / config.duration_ns;
 }
 
 static u64 median_us(u32 class)
@@ -88,7 +47,7 @@ TEST(time_without_service_is_the_others_kernels,
 	simulate();
 	CHECK_EQ(result.classes[0].unserved_ns_max, 5 * MS);
 	CHECK_EQ(result.classes[1].unserved_ns_max, 2 * MS);
-	CHECK_WITHIN(part_of(0), 28, 29);
+	CHECK_WITHIN(pct(0), 28, 29);
 	CHECK_WITHIN(result.classes[0].unserved_ns, 710 * MS, 720 * MS);
 	CHECK_EQ(result.idle_ns, 0);
 }
@@ -103,7 +62,7 @@ TEST(free_slots_take_turns,
 		begin(30 * SEC);
 		config.params.max_hold_ns = 0;
 		config.device.by_turns = turns;
-		add_requests(500 * MS, 495, MS);
+		add_periodic(500 * MS, 495, MS);
 		add_endless(LOW, 3, 200 * MS);
 		simulate();
 		least_ns[turns] = result.classes[1].ran_ns_min;
@@ -125,7 +84,7 @@ TEST(what_fits_runs_beside_what_waits,
 		add_endless(HIGH, 2, 2 * MS)->units = 60;
 		add_endless(HIGH, 1, 3 * MS)->units = 30;
 		simulate();
-		narrow[fills] = part_of(1);
+		narrow[fills] = pct(1);
 	}
 	CHECK_WITHIN(narrow[1], 29.9, 30);
 	CHECK(narrow[0] < 25);
@@ -143,13 +102,13 @@ TEST(a_kernel_that_splits_uses_what_is_free,
 	add_endless(HIGH, 1, MS);
 	simulate();
 	CHECK_WITHIN(result.classes[1].nr_done, 249, 250);
-	CHECK_WITHIN(part_of(1), 24.9, 25);
+	CHECK_WITHIN(pct(1), 24.9, 25);
 	CHECK(result.classes[1].latency.max_ns < 801 * MS);
 	/* Each time that the first one ends, the second one grows. */
 	config.classes[0].kernel_ns = 2 * MS;
 	simulate();
 	work = result.classes[0].work + result.classes[1].work;
-	CHECK_WITHIN(part_of(0) + part_of(1), 99.9, 100);
+	CHECK_WITHIN(pct(0) + pct(1), 99.9, 100);
 	CHECK_WITHIN(work / config.device.slots, SEC / 1000 * 995, SEC);
 }
 
@@ -163,7 +122,7 @@ TEST(rounds_give_others_their_turn,
 		begin(2 * SEC);
 		config.policy = NULL;
 		add_endless(HIGH, 1, 200 * MS)->rounds = 100 * rounds;
-		add_requests(50 * MS, 1, MS);
+		add_periodic(50 * MS, 1, MS);
 		simulate();
 		CHECK_EQ(result.classes[0].nr_done > 8, 1);
 		longest_ns[rounds] = result.classes[1].unserved_ns_max;
@@ -178,7 +137,7 @@ TEST(barriers_are_met_off_the_device_as_well,
 	begin(10 * SEC);
 	config.device.moves_past_barriers = true;
 	config.device.runlists_tell = true;
-	add_requests(200 * MS, 20, 100 * US)->barrier_ns = 5 * MS;
+	add_periodic(200 * MS, 20, 100 * US)->barrier_ns = 5 * MS;
 	simulate();
 	/* Times are known to a thirty-second. */
 	CHECK_WITHIN(median_us(0), 97000, 100100);
@@ -186,7 +145,7 @@ TEST(barriers_are_met_off_the_device_as_well,
 	CHECK_EQ(result.idle_ns, 0);
 	add_endless(LOW, 1, 2 * MS);
 	simulate();
-	CHECK(part_of(1) > 50);
+	CHECK(pct(1) > 50);
 	CHECK(median_us(0) < 110000);
 	CHECK(result.classes[0].unserved_ns_max < 3 * MS);
 }
@@ -196,7 +155,7 @@ TEST(a_request_waits_for_the_work_that_it_needs,
 {
 	begin(10 * SEC);
 	config.policy = NULL;
-	add_requests(100 * MS, 1, MS)->needs = 2;
+	add_periodic(100 * MS, 1, MS)->needs = 2;
 	config.classes[0].needs_kernels = 5;
 	config.classes[0].units = 50;
 	add_endless(LOW, 1, 4 * MS)->units = 50;
@@ -213,7 +172,7 @@ TEST(a_dear_victim_costs_what_it_says,
 
 	begin(10 * SEC);
 	config.params.overhead_pct = 0;
-	add_requests(100 * MS, 20, 500 * US);
+	add_periodic(100 * MS, 20, 500 * US);
 	add_endless(LOW, 1, 2 * MS)->save_ns = 3 * MS;
 	simulate();
 	switches_ns = result.overhead_ns / result.nr_preempted;
@@ -253,7 +212,7 @@ TEST(runlists_tell_where_counters_do_not,
 	config.classes[1] = sim_training;
 	simulate();
 	CHECK(result.nr_acting > result.nr_preempted * 2);
-	CHECK(part_of(0) > 15 && part_of(1) > 50);
+	CHECK(pct(0) > 15 && pct(1) > 50);
 }
 
 /* What looks saw of the higher queue */
@@ -289,7 +248,7 @@ TEST(the_read_pointer_moves_past_barriers, "if the device does so, it counts bar
 	for (moves = 0; moves < 2; moves++) {
 		begin(SEC);
 		config.device.moves_past_barriers = moves;
-		add_requests(200 * MS, 20, 100 * US)->barrier_ns = 5 * MS;
+		add_periodic(200 * MS, 20, 100 * US)->barrier_ns = 5 * MS;
 		add_endless(LOW, 1, 2 * MS);
 		simulate_seen();
 		CHECK(last_rptr > 40);
@@ -301,7 +260,7 @@ TEST(the_read_pointer_moves_past_barriers, "if the device does so, it counts bar
 TEST(counters_that_lag_hide_waves, "kernels shorter than the lag of counters show no waves")
 {
 	begin(SEC);
-	add_requests(10 * MS, 1, 500 * US);
+	add_periodic(10 * MS, 1, 500 * US);
 	add_endless(LOW, 1, 2 * MS);
 	simulate_seen();
 	CHECK(nr_waves_seen > 10);

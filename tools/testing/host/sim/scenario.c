@@ -202,7 +202,6 @@ void load_batch_below(u32 nr)
 /* Periodic requests of one kernel above training */
 void load_short_requests(u64 period_ns, u64 kernel_ns)
 {
-	config.params.overhead_pct = 0;
 	add_requests(HIGH, period_ns, 1, kernel_ns)->arrivals = PERIODIC;
 	add(sim_training);
 }
