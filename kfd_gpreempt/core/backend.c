@@ -72,6 +72,17 @@ static enum gpreempt_skip backend_obstacle(struct device_queue_manager *dqm,
 	return gpreempt_obstacle(gq);
 }
 
+/* gpreempt_node_read() under dqm_lock, which keeps the queue, but not the view of its pointers */
+static bool backend_read(const struct gpreempt_queue *gq, u64 *rptr, u64 *wptr, u64 *pending)
+{
+	struct srcu_struct *srcu = &gq->gn->queues.srcu;
+	int idx = srcu_read_lock(srcu);
+	bool read = gpreempt_node_read(gq, rptr, wptr, pending);
+
+	srcu_read_unlock(srcu, idx);
+	return read;
+}
+
 /*
  * Was it stopped in the middle of a kernel when it last left the device? The CP writes the offsets
  * when it unmaps a queue, and leaves them alone when it maps it. The control stack grows down from

@@ -179,20 +179,14 @@ static bool hws_counters_lag(struct backend_pass *pass, struct queue *q, struct 
 {
 	const struct gpreempt_policy_queue *policy = &gq->policy;
 	u64 rptr, wptr, pending;
-	bool seen;
-	int idx;
 
 	if (pass->gn->waves.lag_ns || pass->gn->waves.saved || !q->properties.is_active ||
 	    policy->set.unseen || policy->seen.waves || !policy->seen.launched_ns ||
 	    policy->seen.launched_ns > policy->seen.waves_ns ||
 	    pass->start_ns - policy->seen.launched_ns > GPREEMPT_WAVES_LAG_NS)
 		return false;
-	/* dqm_lock keeps the queue, but not the view of its pointers. */
-	idx = srcu_read_lock(&pass->gn->queues.srcu);
-	seen = gpreempt_node_read(gq, &rptr, &wptr, &pending);
-	srcu_read_unlock(&pass->gn->queues.srcu, idx);
-	return seen && rptr == policy->seen.rptr && wptr == policy->seen.wptr && !pending &&
-	       backend_saved_waves(pass->dqm, q);
+	return backend_read(gq, &rptr, &wptr, &pending) && rptr == policy->seen.rptr &&
+	       wptr == policy->seen.wptr && !pending && backend_saved_waves(pass->dqm, q);
 }
 
 /* Would saved waves of this queue prove that waves are not counted? */
@@ -211,17 +205,13 @@ static void hws_saw(struct backend_pass *pass, struct queue *q, struct gpreempt_
 {
 	const struct gpreempt_policy_device *device = &pass->gn->policy.device;
 	struct gpreempt_policy_queue *policy = &gq->policy;
-	bool doubtful = hws_counts_nothing(pass, gq), seen, saved;
+	bool doubtful = hws_counts_nothing(pass, gq), saved;
 	u64 rptr, wptr, pending;
-	int idx;
 
 	if (!doubtful && (!pass->gn->waves.saved || !policy->seen.used || policy->set.unseen ||
 			  policy->preempted))
 		return;
-	idx = srcu_read_lock(&pass->gn->queues.srcu);
-	seen = gpreempt_node_read(gq, &rptr, &wptr, &pending);
-	srcu_read_unlock(&pass->gn->queues.srcu, idx);
-	if (!seen || rptr != policy->seen.rptr)
+	if (!backend_read(gq, &rptr, &wptr, &pending) || rptr != policy->seen.rptr)
 		return;
 	saved = q->properties.is_active && backend_saved_waves(pass->dqm, q);
 	if (saved && doubtful && !pass->gn->waves.saved)
@@ -230,17 +220,12 @@ static void hws_saw(struct backend_pass *pass, struct queue *q, struct gpreempt_
 }
 
 /* Where its read pointer stands before its waves come back. A later launch shows that they are. */
-static void hws_note_rptr(struct backend_pass *pass, struct gpreempt_queue *gq)
+static void hws_note_rptr(struct gpreempt_queue *gq)
 {
 	u64 rptr, wptr, pending;
-	int idx;
 
-	if (!gq->policy.seen.restore_since_ns)
-		return;
-	idx = srcu_read_lock(&pass->gn->queues.srcu);
-	if (gpreempt_node_read(gq, &rptr, &wptr, &pending))
+	if (gq->policy.seen.restore_since_ns && backend_read(gq, &rptr, &wptr, &pending))
 		gpreempt_demand_mapped(&gq->policy, rptr);
-	srcu_read_unlock(&pass->gn->queues.srcu, idx);
 }
 
 /* The device was asked to save everything, also what stays. A queue that is named leaves alone. */
@@ -265,7 +250,7 @@ static void hws_confirm_other(struct backend_pass *pass, struct queue *q, struct
 		dev_info(pass->gn->node->adev->dev, "gpreempt: gpu %u: waves are counted late; a launch counts for %llu us from now on\n",
 			 pass->gn->node->id, GPREEMPT_WAVES_LAG_NS / NSEC_PER_USEC);
 	} else if (pass->mapped) {
-		hws_note_rptr(pass, gq);
+		hws_note_rptr(gq);
 		hws_saw(pass, q, gq);
 	}
 }

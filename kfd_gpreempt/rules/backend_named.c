@@ -32,17 +32,11 @@ static bool named_left(const struct gpreempt_node *gn, const struct gpreempt_que
  * Firmware that does not know what was unmapped by its name may map it again, as its list says. The
  * queue has gone on then, in another's place. From then on all passes are runlists.
  */
-static bool named_went_on(struct backend_pass *pass, struct gpreempt_queue *gq)
+static bool named_went_on(struct gpreempt_queue *gq)
 {
 	u64 rptr, wptr, pending;
-	bool seen;
-	int idx;
 
-	/* dqm_lock keeps the queue, but not the view of its pointers. */
-	idx = srcu_read_lock(&pass->gn->queues.srcu);
-	seen = gpreempt_node_read(gq, &rptr, &wptr, &pending);
-	srcu_read_unlock(&pass->gn->queues.srcu, idx);
-	return seen && rptr != gq->hw.named_rptr;
+	return backend_read(gq, &rptr, &wptr, &pending) && rptr != gq->hw.named_rptr;
 }
 
 /* What has become of those that left by their names, and can this pass do without a runlist? */
@@ -60,7 +54,7 @@ static void named_look(struct backend_pass *pass, struct qcm_process_device *qpd
 	if (!named_left(pass->gn, gq)) {
 		/* One that was preempted by a runlist, and stays so, is no matter of this pass. */
 		pass->whole |= returns;
-	} else if (gq->hw.done != GPREEMPT_PREEMPT && named_went_on(pass, gq)) {
+	} else if (gq->hw.done != GPREEMPT_PREEMPT && named_went_on(gq)) {
 		pass->gn->hw.unnamed = true;
 		pass->whole = true;
 	}
@@ -254,14 +248,11 @@ static void named_note(struct backend_pass *pass, struct qcm_process_device *qpd
 		       struct gpreempt_queue *gq)
 {
 	u64 wptr, pending;
-	int idx;
 
 	if (gq->hw.done != GPREEMPT_PREEMPT)
 		return;
-	idx = srcu_read_lock(&pass->gn->queues.srcu);
 	/* Of a queue that is not seen it will not be known whether it goes on. */
-	gpreempt_node_read(gq, &gq->hw.named_rptr, &wptr, &pending);
-	srcu_read_unlock(&pass->gn->queues.srcu, idx);
+	backend_read(gq, &gq->hw.named_rptr, &wptr, &pending);
 	gq->hw.named_list = pass->gn->hw.lists;
 }
 
