@@ -392,6 +392,17 @@ static void policy_make_busy(struct gpreempt_policy_node *pn, struct gpreempt_po
 	pn->busy = q;
 }
 
+/* Once it is known whose turn it is: what is kept off for that has no demand. */
+static void policy_find_busy(struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	u32 i;
+
+	pn->busy = NULL;
+	for (i = 0; i < pn->nr; i++)
+		if (policy_look_at(pn, pn->queues[i], now_ns) != DEMAND_NONE)
+			policy_make_busy(pn, pn->queues[i]);
+}
+
 /* A debtor in its turn has the rank of the last class that it comes before. */
 static s64 policy_rank(const struct gpreempt_policy_queue *q)
 {
@@ -1294,7 +1305,6 @@ static noinline void policy_find_debtor(struct gpreempt_policy_node *pn, u64 now
 {
 	const struct gpreempt_policy_queue *q, *first = NULL;
 	bool changed;
-	u32 i;
 
 	/* Ranks that need no demand are those of this pass. */
 	if (pn->changed && !pn->ops->rotates)
@@ -1309,12 +1319,8 @@ static noinline void policy_find_debtor(struct gpreempt_policy_node *pn, u64 now
 	changed = policy_end_turn(pn);
 	if (first)
 		policy_begin_turn(pn, first, now_ns);
-	if (!changed && !first)
-		return;
-	pn->busy = NULL;
-	for (i = 0; i < pn->nr; i++)
-		if (policy_look_at(pn, pn->queues[i], now_ns) != DEMAND_NONE)
-			policy_make_busy(pn, pn->queues[i]);
+	if (changed || first)
+		policy_find_busy(pn, now_ns);
 }
 
 /* With all the waves that there may be? Then those that could not be found blocked have demand. */
@@ -1383,17 +1389,11 @@ static bool policy_unproven(const struct gpreempt_policy_node *pn)
 	return false;
 }
 
-/* Whose turn is it? What is kept off for that has no demand. */
+/* Whose turn is it? */
 static noinline void policy_look_at_shares(struct gpreempt_policy_node *pn, u64 now_ns)
 {
-	u32 i;
-
-	if (!gpreempt_share_look(pn, now_ns))
-		return;
-	pn->busy = NULL;
-	for (i = 0; i < pn->nr; i++)
-		if (policy_look_at(pn, pn->queues[i], now_ns) != DEMAND_NONE)
-			policy_make_busy(pn, pn->queues[i]);
+	if (gpreempt_share_look(pn, now_ns))
+		policy_find_busy(pn, now_ns);
 }
 
 /* For whom does each job work? */
