@@ -247,9 +247,11 @@ void gpreempt_debt_account(struct gpreempt_policy_node *pn, u64 now_ns)
 		struct gpreempt_policy_queue *q = pn->queues[i];
 		struct gpreempt_policy_process *p = q->process;
 
-		if (p->debt_mark == mark && debt_earns(pn, p))
+		if (p->debt_mark != mark)
+			continue;
+		if (debt_earns(pn, p))
 			debt_earn(p, earned / debt_parts(pn, q), turn_ns);
-		else if (p->debt_mark == mark && p->ran)
+		else if (p->ran)
 			p->debt_ns -= gpreempt_earlier(p->debt_ns, passed_ns);
 		pn->owing |= p->debt_ns || debt_is_outranked(pn, p);
 		p->debt_mark = 0;

@@ -43,9 +43,12 @@ gpreempt_debt_tenant_of(const struct gpreempt_policy_node *pn,
 static inline bool gpreempt_debt_due(const struct gpreempt_policy_node *pn,
 				     const struct gpreempt_policy_process *p)
 {
-	u64 turn_ns = gpreempt_debt_turn_ns(pn);
+	u64 turn_ns;
 
-	return p->debt_ns && p->debt_ns >= (pn->ops->rotates ? turn_ns : turn_ns / 2);
+	if (!p->debt_ns)
+		return false;
+	turn_ns = gpreempt_debt_turn_ns(pn);
+	return p->debt_ns >= (pn->ops->rotates ? turn_ns : turn_ns / 2);
 }
 
 #endif /* GPREEMPT_DEBT_H */
