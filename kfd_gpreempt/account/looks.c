@@ -7,7 +7,7 @@
 #include "core/rooms.h"
 #include "looks.h"
 
-/* What is kept of a node; the monitor's */
+/* What the monitor keeps of a node between looks. No lock: it alone uses this. */
 struct looks_node {
 	/** @nr: how many queues there were when priorities were derived last */
 	u32 nr;

@@ -131,7 +131,7 @@ static bool stamps_read(struct gpreempt_queue *gq)
 
 /*
  * Takes in how a queue left, and how it came the last time. A caller of PREEMPT waits for the pass
- * that takes queues off. One that left no waves behind is read for its connecting alone, once.
+ * that takes queues off. Where a queue left no waves, only its connecting is read, once.
  */
 static void stamps_resumed(struct gpreempt_queue *gq)
 {

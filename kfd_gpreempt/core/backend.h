@@ -130,7 +130,7 @@ struct gpreempt_queue_hw {
 void gpreempt_backend_init_queue(struct gpreempt_queue *gq);
 
 extern const struct gpreempt_backend gpreempt_backend_hws;
-/* Those that are built. Ends with NULL, as does the next one */
+/* All backends that are built; NULL ends the list, as it ends the next one */
 extern const struct gpreempt_backend *const gpreempt_backends[];
 /*
  * What may carry a decision out without a runlist, where the hardware scheduler would take one.
