@@ -315,6 +315,7 @@ TEST_F_TIMEOUT(contexts, yield_to_each_other, 120)
 {
 	struct actor *a = self->program;
 
+	ASSERT_STRICT_ORDER();
 	two_contexts(_metadata, self->g, a);
 	ASSERT_EQ(0, launch_begins(a));
 	ASSERT_EQ(0, launch_in(a, 0));

@@ -316,8 +316,7 @@ TEST_F_TIMEOUT(gpreemptd, both_schedulers_at_once, 120)
 	name(low, -5, 100);
 	name(high, 5, 100);
 	DAEMON("policy = hpf");
-	/* Nice waits for long enough to be owed a turn, which would interrupt all others. */
-	ASSERT_EQ(0, kfd_param_set("gpreempt_max_hold_ms", 0));
+	ASSERT_STRICT_ORDER();
 	ASSERT_EQ(0, launch_begins(nice));
 	ASSERT_EQ(0, launch_begins(low));
 	ASSERT_EQ(0, wait_state(nice, 0, "preempted", LONG));

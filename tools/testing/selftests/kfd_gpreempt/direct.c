@@ -118,7 +118,7 @@ TEST_F(direct, victims_are_taken_surgically)
 	runlists = kfd_vgpu_stat("runlists");
 	unmaps = kfd_vgpu_stat("unmaps");
 
-	ASSERT_EQ(0, kfd_param_set("gpreempt_max_hold_ms", 0));
+	ASSERT_STRICT_ORDER();
 	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 1));
 	for (i = 0; i < 2; i++)
 		ASSERT_EQ(0, wait_state(low[i], 0, "preempted", LONG));

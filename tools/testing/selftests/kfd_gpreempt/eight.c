@@ -37,6 +37,7 @@ FIXTURE_SETUP(eight)
 	kfd_wanted_gpu_id = 0;
 	NEEDS(gpus_missing());
 	ASSERT_EQ(0, scheduler_fresh(NULL, 0));
+	ASSERT_STRICT_ORDER();
 	/* Preemptions wait for the CPU, too, where resets and many processes keep it. */
 	ASSERT_EQ(0, kfd_param_set("gpreempt_overhead_pct", 0));
 	/* The monitors of all nodes share a CPU of the virtual machine with the programs, to which those of eight nodes would leave little of it. */

@@ -88,7 +88,7 @@ TEST_F_TIMEOUT(endurance, pass_over_64_queues_takes_20_us, 120)
 	int i, q;
 
 	SKIP_UNLESS_PASSES_CAN_BE_MEASURED();
-	ASSERT_EQ(0, kfd_param_set("gpreempt_max_hold_ms", 0));
+	ASSERT_STRICT_ORDER();
 	/* A pass may see a part of the submissions and preempt for it: the rest waits for no budget. */
 	ASSERT_EQ(0, kfd_param_set("gpreempt_overhead_pct", 0));
 	for (i = 0; i < PROCESSES; i++) {
@@ -135,7 +135,7 @@ TEST_F_TIMEOUT(endurance, pass_of_other_policies_takes_40_us, 120)
 	int i, q, p;
 
 	SKIP_UNLESS_PASSES_CAN_BE_MEASURED();
-	ASSERT_EQ(0, kfd_param_set("gpreempt_max_hold_ms", 0));
+	ASSERT_STRICT_ORDER();
 	ASSERT_EQ(0, kfd_param_set("gpreempt_slice_us", 1000000));
 	ASSERT_EQ(0, gpreempt_open(&g));
 	for (i = 0; i < PROCESSES; i++) {

@@ -152,6 +152,12 @@ static inline bool looks_rarely(void)
 }
 
 /*
+ * Who has waited for some 100 ms, depending on what a switch costs, is owed a turn, in which it comes before those above it (debt.c). Where a test waits for
+ * longer and is about something else, order is strict.
+ */
+#define ASSERT_STRICT_ORDER() ASSERT_EQ(0, kfd_param_set("gpreempt_max_hold_ms", 0))
+
+/*
  * Waits until everything that was preempted since then has been resumed. Idle queues that were taken along come back
  * a moment after the last kernel's end.
  */

@@ -72,7 +72,7 @@ static inline int keep_monitor_off_the_device(void)
 /*
  * All virtual devices and all monitors of a guest share the time of one CPU (icount). A pass and the wake-up before it take ten of its microseconds:
  * those of eight nodes, each every 80 us, would leave programs nothing. So with more than two devices everything else is slower by this factor:
- * kernels, pauses, how often nodes look, and after which time there are reliefs.
+ * kernels, pauses, and how often nodes look.
  */
 static inline uint64_t jobs_slower(void)
 {
@@ -87,10 +87,9 @@ static inline uint64_t jobs_slower(void)
 	/* Preemptions wait for the CPU, too, where many processes keep it. */ \
 	ASSERT_EQ(0, kfd_param_set("gpreempt_overhead_pct", 0)); \
 	ASSERT_EQ(0, gpreempt_open(&self->g)); \
-	if (jobs_slower() > 1) { \
+	ASSERT_STRICT_ORDER(); \
+	if (jobs_slower() > 1) \
 		ASSERT_EQ(0, kfd_param_set("gpreempt_poll_us", 80 * (int64_t)jobs_slower())); \
-		ASSERT_EQ(0, kfd_param_set("gpreempt_max_hold_ms", 1000 * (int64_t)jobs_slower())); \
-	} \
 	kfd_longest_poll_ns = MS; \
 	self->nr = nr_gpus < JOB_GPUS ? nr_gpus : JOB_GPUS; \
 	for (gpu_ = 0; gpu_ < self->nr; gpu_++) { \

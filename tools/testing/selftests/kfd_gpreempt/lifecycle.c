@@ -67,7 +67,7 @@ struct pair {
 	struct actor *high;
 };
 
-/* Of the high grid: longer than a slow machine takes for what happens meanwhile, and shorter than gpreempt_max_hold_ms. */
+/* Of the high grid: longer than a slow machine takes for what happens meanwhile */
 #define MEANWHILE_STEPS	160
 
 static struct pair preempted_pair(struct __test_metadata *_metadata, uint32_t slots, uint32_t low_steps, uint32_t high_steps)
@@ -77,6 +77,7 @@ static struct pair preempted_pair(struct __test_metadata *_metadata, uint32_t sl
 		.high = worker(_metadata, 0, 1, slots / 2, high_steps, 5 * MS),
 	};
 
+	ASSERT_STRICT_ORDER();
 	ASSERT_EQ(0, launch_interrupts(p.high, p.low));
 	return p;
 }
@@ -557,8 +558,7 @@ TEST_F_TIMEOUT(errors, request_that_cannot_be_sent_changes_nothing, 120)
 	struct actor *other = actor_start(0, ARENA);
 
 	ASSERT_ACTOR(other);
-	/* What is left of high is held for in one go, however long. */
-	ASSERT_EQ(0, kfd_param_set("gpreempt_max_hold_ms", 10000));
+	ASSERT_STRICT_ORDER();
 	ASSERT_EQ(0, launch_begins(low));
 	ASSERT_EQ(0, arm_fault("full_after_runlist_us", "500000"));
 	ASSERT_EQ(0, arm_fault("full_after_runlist", "1"));
@@ -593,6 +593,7 @@ TEST_F_TIMEOUT(errors, mapping_is_tried_again, 120)
 	struct actor *high = worker(_metadata, 0, 1, self->slots / 2, 20, 10 * MS);
 	int64_t maps = counter("failed_map"), disabled = counter("disabled");
 
+	ASSERT_STRICT_ORDER();
 	ASSERT_EQ(0, launch_begins(low));
 	ASSERT_EQ(0, arm_fault("full_after_unmap_us", "20000"));
 	ASSERT_EQ(0, arm_fault("full_after_unmap", "1"));

@@ -741,7 +741,7 @@ TEST_F_TIMEOUT(no_hws, hardware_priority_can_follow_the_logical_one, 120)
 
 	NEEDS_VGPU();
 	NEEDS(mqds_missing());
-	ASSERT_EQ(0, kfd_param_set("gpreempt_max_hold_ms", 10000));
+	ASSERT_STRICT_ORDER();
 	/* Both work for as long as slots are looked at, which takes a second on a slow machine. */
 	look_ns = kfd_now_ns();
 	ASSERT_EQ(0, slots_with(0, PIPE_LOW));

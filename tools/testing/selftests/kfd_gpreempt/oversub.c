@@ -288,8 +288,7 @@ TEST_F_TIMEOUT(preempting, late_high_among_twenty_gets_a_vmid, 120)
 	int64_t rotations;
 	int i;
 
-	/* Nobody waits so long that relief would be due. */
-	ASSERT_EQ(0, kfd_param_set("gpreempt_max_hold_ms", 0));
+	ASSERT_STRICT_ORDER();
 	high = worker(_metadata, 0, self->slots, 40, 5 * MS);
 	for (i = 0; i < PROCESSES - 1; i++)
 		low[i] = worker(_metadata, LOW_NICE, self->slots / 16, 30, 5 * MS);
@@ -333,7 +332,7 @@ TEST_F_TIMEOUT(preempting, runlist_announces_what_it_lists, 120)
 	struct actor *high, *low;
 	int q;
 
-	ASSERT_EQ(0, kfd_param_set("gpreempt_max_hold_ms", 0));
+	ASSERT_STRICT_ORDER();
 	low = worker(_metadata, LOW_NICE, self->slots / 16, 40, 5 * MS);
 	high = worker(_metadata, 0, self->slots / 2, 2, 5 * MS);
 	for (q = 1; q < MORE_QUEUES_THAN_SLOTS; q++)
@@ -368,7 +367,7 @@ TEST_F_TIMEOUT(preempting, the_list_follows_who_is_left_out, 120)
 	struct actor *high, *low[PROCESSES - 1], *other;
 	int i;
 
-	ASSERT_EQ(0, kfd_param_set("gpreempt_max_hold_ms", 0));
+	ASSERT_STRICT_ORDER();
 	high = worker(_metadata, 0, self->slots / 2, 2, 5 * MS);
 	/* Its waves stay until all of this has been looked at. */
 	*flag = 0;

@@ -59,6 +59,7 @@ TEST_F_TIMEOUT(policies, earliest_deadline_first, 120)
 	struct actor *later = worker(_metadata, LOW_NICE, 1, self->slots, 20, 10 * MS);
 	struct actor *sooner = worker(_metadata, LOW_NICE, 1, self->slots, 20, 10 * MS);
 
+	ASSERT_STRICT_ORDER();
 	ASSERT_EQ(0, kfd_param_set_text("gpreempt_policy", "edf"));
 	set(_metadata, later, GPREEMPT_PARAM_DEADLINE_US, 5000000);
 	set(_metadata, sooner, GPREEMPT_PARAM_DEADLINE_US, 1000000);
@@ -171,7 +172,7 @@ TEST_F_TIMEOUT(policies, aging_raises_to_equality_at_most, 120)
 	bool aged = false;
 
 	ASSERT_EQ(0, kfd_param_set("gpreempt_aging_ms", 3));
-	ASSERT_EQ(0, kfd_param_set("gpreempt_max_hold_ms", 0));
+	ASSERT_STRICT_ORDER();
 	ASSERT_EQ(0, launch_interrupts(high, low));
 	while (!actor_done(low, 0) && !actor_done(high, 0)) {
 		ASSERT_EQ(0, kfd_gpreempt_queue_get(low->client.gpu_id, low->pid, low->queue[0].id, &q));

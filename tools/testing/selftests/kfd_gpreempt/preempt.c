@@ -89,6 +89,7 @@ TEST_F(scheduler, preempted_queue_stands_still)
 	struct kfd_gpreempt_queue before, after;
 	uint64_t progress;
 
+	ASSERT_STRICT_ORDER();
 	ASSERT_EQ(0, launch_interrupts(high, low));
 	ASSERT_EQ(0, kfd_gpreempt_queue_get(low->client.gpu_id, low->pid, low->queue[0].id, &before));
 	progress = kfd_work_progress(&low->work[0]);
@@ -191,6 +192,7 @@ TEST_F(scheduler, own_process_is_never_a_victim)
 	struct actor *other = worker(_metadata, LOW_NICE, 1, self->slots / 2, 100, 10 * MS);
 	struct actor *own = worker(_metadata, 0, 1, self->slots / 2, 100, 10 * MS);
 
+	ASSERT_STRICT_ORDER();
 	ASSERT_EQ(1, actor_queue(own, KFD_BACKING_USERPTR, 15));
 	ASSERT_EQ(1, actor_work(own, 1, self->slots / 4, 20, 10 * MS));
 	ASSERT_EQ(0, launch_begins(own));

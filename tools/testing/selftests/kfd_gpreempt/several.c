@@ -36,6 +36,7 @@ FIXTURE_SETUP(several)
 	kfd_wanted_gpu_id = 0;
 	NEEDS(gpus_missing());
 	ASSERT_EQ(0, scheduler_fresh(NULL, 0));
+	ASSERT_STRICT_ORDER();
 	/* Preemptions wait for the CPU, too, where resets and many processes keep it. */
 	ASSERT_EQ(0, kfd_param_set("gpreempt_overhead_pct", 0));
 	kfd_longest_poll_ns = MS;

@@ -303,6 +303,7 @@ TEST_F(userspace, both_schedulers_stop_and_let_go)
 	struct actor *low = running(_metadata, self->slots);
 	struct gpreempt_unit *unit = unit_of(_metadata, queue_of(low)), *others = unit_of(_metadata, queue_of(other));
 
+	ASSERT_STRICT_ORDER();
 	/* The in-kernel scheduler, for the high one; then the one in user space, which lets go first. */
 	ASSERT_EQ(0, gpreempt_set_priority(self->g, AT(process_of(low)), -100));
 	ASSERT_EQ(0, gpreempt_interrupt(others));
