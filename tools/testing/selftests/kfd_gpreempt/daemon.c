@@ -583,7 +583,8 @@ static const char *hang_missing(void)
 TEST_F(probe, what_goes_on_is_responsive_and_left_alone)
 {
 	struct actor *idle = worker(_metadata, 0, 1, 1, 1, MS);
-	struct actor *a = worker(_metadata, 0, 250, self->slots, 1, 5 * MS);
+	/* For seconds: the program has to be started and to have looked before the end. */
+	struct actor *a = worker(_metadata, 0, 250, self->slots, 1, 20 * MS);
 
 	ASSERT_EQ(0, actor_submit(a, 0, 0, 250, KFD_PACKET_BARRIER));
 	EXPECT_EQ(0, probe("--bound-ms 400"));
@@ -601,7 +602,7 @@ TEST_F(probe, what_goes_on_is_responsive_and_left_alone)
 
 TEST_F(probe, long_kernel_is_silent_until_it_is_preempted)
 {
-	struct actor *a = worker(_metadata, 0, 1, self->slots, 400, 5 * MS);
+	struct actor *a = worker(_metadata, 0, 1, self->slots, 400, 10 * MS);
 
 	ASSERT_EQ(0, launch_begins(a));
 	EXPECT_EQ(6, probe("--bound-ms 50"));
@@ -619,7 +620,7 @@ TEST_F(probe, long_kernel_is_silent_until_it_is_preempted)
 /* Beside it somebody works who is not to notice. */
 TEST_F(probe, hung_queue_is_not_reset_by_looking)
 {
-	struct actor *well = worker(_metadata, 0, 200, self->slots / 2, 1, 5 * MS);
+	struct actor *well = worker(_metadata, 0, 200, self->slots / 2, 1, 20 * MS);
 	struct actor *hung = worker(_metadata, 0, 1, self->slots / 2, 10, 5 * MS);
 
 	NEEDS(hang_missing());
