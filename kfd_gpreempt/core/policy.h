@@ -711,7 +711,8 @@ struct gpreempt_policy_request {
  *	level; 0 or less: nothing
  * @share: wfq: its account, if it has a weight of its own
  * @due_ns: edf: when the work that it has, or had in this period, is due; 0: never had any
- * @missed: edf: deadlines that passed while it had work
+ * @decided_wptr: edf: its write pointer at the last decision
+ * @missed: edf: deadlines that passed before its work was done
  *
  * All times are in nanoseconds of the caller's clock. The caller provides the storage, zeroed, and
  * writes @process and @set. The rest belongs to the policy; reading it is fine.
@@ -764,6 +765,7 @@ struct gpreempt_policy_queue {
 	s64 missing;
 	struct gpreempt_policy_share share;
 	u64 due_ns;
+	u64 decided_wptr;
 	u64 missed;
 };
 

@@ -27,6 +27,19 @@ static u64 edf_in_period(const struct gpreempt_policy_queue *q, u64 due_ns, u64 
 }
 
 /*
+ * It has work at the end of a period: of that period? Not if the work began later than that, as
+ * the last decision saw it. Nor if packets have come since then, and all that were there before
+ * have been launched. A program whose period is its deadline sends the next request when the last
+ * one is due.
+ */
+static bool edf_is_late(const struct gpreempt_policy_queue *q, u64 deadline_ns)
+{
+	u64 came = q->seen.wptr - q->decided_wptr;
+
+	return q->work_from_ns + deadline_ns <= q->due_ns && !(came && q->seen.pending <= came);
+}
+
+/*
  * A deadline counts from the first work after the last one has passed, so that it is a period as
  * well. Work starts with packets, so what is only assumed of waves is none. Work that is not done
  * in time is due again a period later: one that is always late must not keep the device for ever.
@@ -38,7 +51,7 @@ static u64 edf_due(struct gpreempt_policy_queue *q, u64 deadline_ns, u64 now_ns)
 	if (!q->pass.demand[0])
 		return now_ns + deadline_ns;
 	if (q->due_ns && q->had_demand) {
-		q->missed++;
+		q->missed += edf_is_late(q, deadline_ns);
 		q->due_ns += ((now_ns - q->due_ns) / deadline_ns + 1) * deadline_ns;
 	} else {
 		q->due_ns = now_ns + deadline_ns;
@@ -75,6 +88,14 @@ static void edf_rank(struct gpreempt_policy_node *pn, u64 now_ns)
 	}
 }
 
+static void edf_decided(struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	u32 i;
+
+	for (i = 0; i < pn->nr; i++)
+		pn->queues[i]->decided_wptr = pn->queues[i]->seen.wptr;
+}
+
 /* When the first deadline passes. */
 static u64 edf_next_ns(const struct gpreempt_policy_node *pn, u64 now_ns)
 {
@@ -95,5 +116,6 @@ const struct gpreempt_policy_ops gpreempt_policy_edf = {
 	.rotates = true,
 	.dated = true,
 	.rank = edf_rank,
+	.decided = edf_decided,
 	.next_ns = edf_next_ns,
 };

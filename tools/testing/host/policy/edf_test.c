@@ -120,6 +120,38 @@ TEST(edf_late_work_is_due_again, "one that never ends is due again each period: 
 	CHECK_EQ(node.nr_relief, 0);
 }
 
+TEST(only_what_is_late_is_missed, "a request that comes when the last one is due, and is done, is none that is late; nor does it hide one that is")
+{
+	u32 i;
+
+	two_deadlines(0, 20 * MS);
+	start_hog(low);
+	submit(high, 1);
+	passes_for(POLL, POLL);
+	drain(high);
+	passes_for(10 * MS, POLL);
+	/* Shortly before the last one was due */
+	pass_after(high->policy.due_ns - node.now_ns - POLL);
+	submit(high, 1);
+	pass();
+	pass_after(POLL);
+	CHECK_EQ(high->policy.missed, 0);
+	for (i = 0; i < 4; i++) {
+		/* No look between the end of one and the next one, which runs at once */
+		drain(high);
+		submit(high, 1);
+		launch(high, 1, 64);
+		pass_after(high->policy.due_ns - node.now_ns);
+	}
+	CHECK_EQ(high->policy.missed, 0);
+	/* One waits behind the one that runs when the next one comes. */
+	submit(high, 1);
+	pass_after(high->policy.due_ns - node.now_ns - POLL);
+	submit(high, 1);
+	pass_after(POLL);
+	CHECK_EQ(high->policy.missed, 1);
+}
+
 TEST(edf_queues_of_a_process, "a queue with a deadline of its own comes before another one of its process that has a later one")
 {
 	use("edf");
