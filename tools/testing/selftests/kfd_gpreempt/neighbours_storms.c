@@ -441,7 +441,8 @@ TEST_F_TIMEOUT(storms, update_storm_stops_no_decision, 120)
 #define VICTIM_QUEUES	10	/* of an actor, at most */
 #define VICTIM_ACTORS	5
 #define VICTIM_STEPS	100
-#define HIGH_STEPS	400
+/* Of 10 ms: longer than longest_wait_ns() where a pass takes 2.5 ms, of which 0.8 to 1.2 are seen */
+#define HIGH_STEPS	1000
 #define HOLD_MS		400	/* the defaults are 1000 and 20: the same share */
 #define RELIEF_MS	8
 
@@ -541,7 +542,7 @@ static void expect_share(struct __test_metadata *_metadata, const struct actor *
 	EXPECT_FALSE(actor_done(high, 0));
 }
 
-/* What firmware noted at most, as far as it is believed beside a pass that took so long */
+/* The longest stamp of firmware: the scheduler believes no more than four times a pass. */
 static int64_t stamp_ns(const char *name, int64_t pass_ns)
 {
 	int64_t ns = counter(name);
@@ -550,9 +551,9 @@ static int64_t stamp_ns(const char *name, int64_t pass_ns)
 }
 
 /*
- * Below one class, all that starve earn together the part relief / (relief + hold) of the time, and who is owed a turn has it: the last of them when all have
- * earned theirs, and the others have had them. A turn is four switches long, or longer if there is more time in a relief; here there is less (debt.c). A
- * switch is two passes with their way to the device, and what brings waves back: each at its longest.
+ * Processes that starve below one class earn relief / (relief + hold) of the time together, and each has a turn when it has earned one. The last of them waits
+ * until all have earned theirs and the others have had them. A turn lasts for four switches here; it is longer only where a relief has more time for each
+ * (debt.c). A switch is two passes, two times of connecting queues, and one of restoring waves, each at its longest.
  */
 static int64_t longest_wait_ns(struct __test_metadata *_metadata, int64_t nr)
 {
