@@ -277,9 +277,7 @@ suites_run_side_by_side()
 	rm -f "$scratch"/*.here
 	rendezvous a
 	rendezvous b
-	limit_s=60
 	check --jobs 2
-	limit_s=
 	totals 0 2 0 0
 }
 

@@ -111,19 +111,17 @@ static void start(struct __test_metadata *_metadata, struct actor *a, uint32_t l
 	ASSERT_EQ(0, actor_submit(a, 0, 0, launches, 0));
 }
 
-/* What a group has had on the device, by its own account, in microseconds; without a name all of them */
+/* What a group has had on the device, by its own account, in microseconds */
 static uint64_t served_us(struct __test_metadata *_metadata, struct gpreempt *g, const char *group)
 {
 	struct gpreempt_share_info *infos;
 	int i, nr = gpreempt_list_shares(g, &infos);
-	struct stat cgroup = { 0 };
+	struct stat cgroup;
 	uint64_t us = 0;
 	char path[128];
 
-	if (group) {
-		path_of(group, path, sizeof(path));
-		EXPECT_EQ(0, stat(path, &cgroup));
-	}
+	path_of(group, path, sizeof(path));
+	EXPECT_EQ(0, stat(path, &cgroup));
 	EXPECT_LT(0, nr);
 	for (i = 0; i < nr; i++)
 		if (infos[i].gpu_id == kfd_first_gpu_id() && infos[i].cgroup_id == cgroup.st_ino && !infos[i].job)
@@ -132,7 +130,7 @@ static uint64_t served_us(struct __test_metadata *_metadata, struct gpreempt *g,
 	return us;
 }
 
-/* So many groups at most in a measure */
+/* Groups in a measure */
 #define MAX_MEASURED	5
 
 /**
@@ -159,7 +157,7 @@ static void measure_add(struct measure *m, struct actor *a, const char *group)
 	m->group[m->nr++] = group;
 }
 
-/* What was had before all took part, and where a new one is placed among the others, is no part of it. */
+/* A measure begins when all take part. It leaves out what they had before, and where the scheduler placed the new ones. */
 static void measure_begin(struct __test_metadata *_metadata, struct gpreempt *g, struct measure *m)
 {
 	int i;
@@ -196,12 +194,12 @@ static uint64_t measure_sum(const struct measure *m, const uint64_t *of)
 }
 
 /*
- * By how much may what a group had be off its part? A turn goes to who has had least for its part. So nobody is ahead of the least by more than a slice,
- * at the beginning of a measure and at its end: of N groups with the part p of them all each has had p of the time, and a slice and N * p slices more or
- * less. That is two for one of equals, and less than three for all others here, groups in groups as well.
+ * A turn goes to the group that has had least for its part, so at the beginning of a measure and at its end no group is ahead of that one by more than a
+ * slice. One of N groups with the part p is off p of the time by 1 + N * p slices at most: two for one of equals, and less than three for all others here,
+ * groups in groups as well.
  */
 #define LAG_SLICES	3
-/* The switch is at the cost of whose turn begins, and takes a twentieth of it at most (share.c): of a part, so much of all. */
+/* A turn pays for the switch that begins it, a twentieth of the turn at most (share.c). It takes that from the work of a part, in percent of all. */
 #define SWITCH_PCT	1.0
 /* A slice has to be so small against the time of a measure that the bounds say something. */
 #define LAG_PCT_MOST	3.0
@@ -294,8 +292,8 @@ TEST_F_TIMEOUT(shares, a_maximum_of_thirty_percent_alone, 120)
 	had = 100.0 * m.us[0] * 1000 / ns;
 	done = 100.0 * m.steps[0] / self->slots * STEP_MS * MS / ns;
 	/*
-	 * It leaves once in each period, of which the time has one more or less than it left. It has a quota for each that begins in that time, and one
-	 * more or less: of the one in which it begins.
+	 * The group leaves once in each period, and has a quota for each that begins in this time. The number of periods is off that of leaves by one, and so
+	 * is that of quotas by the one of the period in which the time begins.
 	 */
 	ASSERT_GE(m.turns[0], 20);
 	least = PCT - 2.0 * PCT / m.turns[0];
