@@ -27,10 +27,10 @@ static u64 edf_in_period(const struct gpreempt_policy_queue *q, u64 due_ns, u64 
 }
 
 /*
- * It has work at the end of a period: of that period? Not if the work began later than that, as
- * the last decision saw it. Nor if packets have come since then, and all that were there before
- * have been launched. A program whose period is its deadline sends the next request when the last
- * one is due.
+ * A queue that has work at the end of a period is late if that is work of the period. It is not if
+ * it began after the period did, as the last decision saw it. It is not if packets have come since
+ * that decision and the device has launched all older ones: a program whose period is its deadline
+ * sends a request when the one before is due.
  */
 static bool edf_is_late(const struct gpreempt_policy_queue *q, u64 deadline_ns)
 {

@@ -26,7 +26,7 @@
 #define SETTLE_NS	(300 * MS)	/* twice what a counter lags behind by */
 #define LOOK_NS		(5 * MS)	/* between two looks while something changes */
 #define QUIET_NS	(25 * MS)	/* at most between two looks at a node without work, so that a beginning is off by that much */
-/* Nor while the same goes on. A distance of looks is as random as a decay: ten times the mean is exceeded once in 20000 times. */
+/* On average at most between two looks while nothing changes. The time between them is exponential: once in 20000 times it exceeds ten times its mean. */
 #define STEADY_NS	(50 * MS)
 #define ONCE_IN_20000	10
 /* The sum of two of them exceeds that as rarely. */

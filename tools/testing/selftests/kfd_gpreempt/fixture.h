@@ -152,8 +152,8 @@ static inline bool looks_rarely(void)
 }
 
 /*
- * Who has waited for some 100 ms, depending on what a switch costs, is owed a turn, in which it comes before those above it (debt.c). Where a test waits for
- * longer and is about something else, order is strict.
+ * A process that a higher one keeps waiting is owed a turn before it after 80 to 600 ms, by what a switch costs (debt.c). Tests that let it wait for as long
+ * and are about something else do without debts.
  */
 #define ASSERT_STRICT_ORDER() ASSERT_EQ(0, kfd_param_set("gpreempt_max_hold_ms", 0))
 

@@ -45,8 +45,8 @@ TEST_F_TIMEOUT(policies, weights_share_the_device, 120)
 	before[0] = kfd_work_progress(&heavy->work[0]);
 	before[1] = kfd_work_progress(&light->work[0]);
 	/*
-	 * Each is a slice off its part at most when this begins and when it ends: of 70 or more that is 3 %. And saving and restoring goes at the cost of
-	 * whoever's turn it is: a bit more of the shorter turn.
+	 * Each is a slice off its part at most when this begins and when it ends: of 70 or more that is 3 %. A turn pays for saving and restoring, which
+	 * takes a larger part of the shorter one.
 	 */
 	ASSERT_EQ(0, actor_wait_progress(heavy, 0, self->slots * STEPS * 3 / 4, LONG));
 	done[0] = kfd_work_progress(&heavy->work[0]) - before[0];
