@@ -55,9 +55,8 @@
 #define DEBT_SWITCHES_MOST	10
 /* One pass that waited for a device in trouble must not make turns of minutes. */
 #define DEBT_RELIEFS_MOST	10
-/* The longest time between two looks that counts; and phi, in parts of it */
+/* The longest time between two looks that counts */
 #define DEBT_LOOK_MAX_NS	10000000000ULL
-#define DEBT_ONE		(1U << 20)
 
 /**
  * gpreempt_debt_turn_ns() - T: how long is a turn, and what debt is worth one?
@@ -79,11 +78,18 @@ u64 gpreempt_debt_turn_ns(const struct gpreempt_policy_node *pn)
 	return gpreempt_earlier(turn_ns, DEBT_RELIEFS_MOST * pn->params.relief_ns);
 }
 
-/* phi, in 1 / DEBT_ONE */
-static u64 debt_phi(const struct gpreempt_policy_params *params)
+/**
+ * gpreempt_debt_phi() - phi: which part of the time may debts take?
+ * @params: tunables
+ *
+ * Return: in 1 / GPREEMPT_DEBT_ONE
+ */
+u64 gpreempt_debt_phi(const struct gpreempt_policy_params *params)
 {
-	u64 part_ns = (params->relief_ns + params->max_hold_ns) / DEBT_ONE + 1;
+	u64 part_ns = (params->relief_ns + params->max_hold_ns) / GPREEMPT_DEBT_ONE + 1;
 
+	if (!params->max_hold_ns)
+		return 0;
 	return gpreempt_later(params->relief_ns / part_ns, 1);
 }
 
@@ -215,12 +221,16 @@ static u32 debt_parts(const struct gpreempt_policy_node *pn, const struct gpreem
 	return gpreempt_later(gpreempt_debt_tenant_of(pn, q)->nr, 1);
 }
 
-/* @earned: in 1 / DEBT_ONE ns: of many that earn each has less than that in the time of a look */
+/*
+ * @earned: in 1 / GPREEMPT_DEBT_ONE ns: of many that earn each has less than that in the time of a
+ * look
+ */
 static void debt_earn(struct gpreempt_policy_process *p, u64 earned, u64 turn_ns)
 {
 	earned += p->debt_rest;
-	p->debt_rest = earned % DEBT_ONE;
-	p->debt_ns = gpreempt_earlier(p->debt_ns + earned / DEBT_ONE, DEBT_TURNS_MAX * turn_ns);
+	p->debt_rest = earned % GPREEMPT_DEBT_ONE;
+	p->debt_ns = gpreempt_earlier(p->debt_ns + earned / GPREEMPT_DEBT_ONE,
+				      DEBT_TURNS_MAX * turn_ns);
 }
 
 /**
@@ -240,7 +250,7 @@ void gpreempt_debt_account(struct gpreempt_policy_node *pn, u64 now_ns)
 	}
 	debt_note(pn, mark);
 	nr = debt_count(pn, mark);
-	earned = passed_ns * debt_phi(&pn->params) / gpreempt_later(nr, 1);
+	earned = passed_ns * gpreempt_debt_phi(&pn->params) / gpreempt_later(nr, 1);
 	turn_ns = gpreempt_debt_turn_ns(pn);
 	pn->owing = false;
 	for (i = 0; i < pn->nr; i++) {
@@ -323,5 +333,5 @@ u64 gpreempt_debt_until(const struct gpreempt_policy_node *pn,
 		return GPREEMPT_FOREVER_NS;
 	lacks_ns = (debt_ns < turn_ns ? turn_ns : 2 * turn_ns) - debt_ns;
 	return now_ns + lacks_ns * gpreempt_later(pn->nr_owed, 1) *
-				(DEBT_ONE / debt_phi(&pn->params));
+				(GPREEMPT_DEBT_ONE / gpreempt_debt_phi(&pn->params));
 }

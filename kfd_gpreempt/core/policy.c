@@ -1087,7 +1087,7 @@ static enum rivals policy_can_outrank(struct gpreempt_policy_node *pn, u64 now_n
 		if (!q->orders)
 			continue;
 		/* The second one that asked for its place, and another one. */
-		if (p->top_mark == mark && (rotates || q->own_rank != p->own_top))
+		if (p->top_mark == mark && q->own_rank != p->own_top)
 			rivals = RIVALS_WITHIN;
 		p->top_mark = mark;
 		p->own_top = q->own_rank;
@@ -1174,7 +1174,6 @@ void gpreempt_policy_use(struct gpreempt_policy_node *pn, const struct gpreempt_
 		tenant->vtime_ns = 0;
 		q->share = (struct gpreempt_policy_share){ 0 };
 		q->process->share = (struct gpreempt_policy_share){ 0 };
-		q->process->due_ns = 0;
 		q->process->turn = false;
 		if (q->process->job)
 			q->process->job->share = (struct gpreempt_policy_share){ 0 };
@@ -2182,7 +2181,7 @@ static void policy_begin_to_tell(struct gpreempt_policy_node *pn)
 			continue;
 		if (q->set.priority > job->top)
 			job->top = q->set.priority;
-		job->dated |= pn->ops->dated && (q->set.deadline_ns || q->process->deadline_ns);
+		job->dated |= pn->ops->due_ns && (q->set.deadline_ns || q->process->deadline_ns);
 	}
 }
 
@@ -2228,6 +2227,7 @@ static noinline void policy_tell_jobs(struct gpreempt_policy_node *pn, u64 now_n
 	for (i = 0; i < pn->nr; i++) {
 		struct gpreempt_policy_queue *q = pn->queues[i];
 		struct gpreempt_policy_job *job = q->process->job;
+		u64 due_ns;
 
 		if (!job)
 			continue;
@@ -2241,9 +2241,9 @@ static noinline void policy_tell_jobs(struct gpreempt_policy_node *pn, u64 now_n
 		if (pn->saving && policy_makes_level(q, true) && policy_rank(q) == pn->level_rank)
 			job->shut_until_ns = now_ns + policy_budget_wait(pn, now_ns);
 		/* What waits here for another node is due there. */
-		if (pn->ops->dated && q->pass.works && q->due_ns > now_ns &&
-		    (!job->due_ns || q->due_ns < job->due_ns))
-			job->due_ns = q->due_ns;
+		due_ns = pn->ops->due_ns && q->pass.works ? pn->ops->due_ns(q) : 0;
+		if (due_ns && (!job->due_ns || due_ns < job->due_ns))
+			job->due_ns = due_ns;
 		if (q->pass.relieved && q->process->turn_leads && gpreempt_policy_stays(q))
 			job->turn_until_ns = policy_turn_ends(q, now_ns);
 	}

@@ -247,8 +247,8 @@ enum gpreempt_action {
 };
 
 /**
- * struct gpreempt_policy_share - what wfq accounts device time to: a tenant, one of its processes,
- * or a queue with a weight of its own
+ * struct gpreempt_policy_share - what device time is accounted to where processes take turns: a
+ * process, a queue with a weight or a deadline of its own, under wfq a tenant as well
  * @vtime_ns: time on the device with work, times GPREEMPT_WEIGHT_NORMAL, over the weight
  * @weight: its weight in this pass
  * @index: its place in this pass, which decides between equal times
@@ -256,6 +256,13 @@ enum gpreempt_action {
  * @wanted: it had demand at the last decision
  * @ran: it had demand and the device since the last decision
  * @turn: it is the one that has the device
+ * @wants: scratch: edf: it has work
+ * @parts: of this pass: edf: into so many parts the device is divided, of which it has one
+ * @period_ns: of this pass: edf: how long a period is
+ * @end_ns: edf: when its period ends
+ * @left_ns: edf: what is left of its part of the period
+ * @due_ns: edf: when its work is due, while it has some
+ * @next: scratch: edf: the next one with a deadline
  */
 struct gpreempt_policy_share {
 	u64 vtime_ns;
@@ -265,6 +272,13 @@ struct gpreempt_policy_share {
 	bool wanted;
 	bool ran;
 	bool turn;
+	bool wants;
+	u32 parts;
+	u64 period_ns;
+	u64 end_ns;
+	u64 left_ns;
+	u64 due_ns;
+	struct gpreempt_policy_share *next;
 };
 
 /**
@@ -275,7 +289,8 @@ struct gpreempt_policy_share {
  * @least_ns: scratch: the same of this pass
  * @first: scratch: which of its own shares has had least, in this pass
  * @mark: scratch: see &gpreempt_policy_process.level_mark
- * @nr: scratch: how many of its processes and jobs starve, with @mark
+ * @nr: scratch: how many of its processes and jobs starve, with @mark; edf: how many with a
+ *	deadline work
  *
  * However many processes, queues and jobs it makes: it has the turns of one.
  */
@@ -448,7 +463,6 @@ struct gpreempt_policy_job {
  *	&gpreempt_policy_node.mark
  * @top_mark: scratch: the same for @own_top
  * @own_top: scratch: highest own_rank of its ordering queues that demand at the level
- * @due_ns: edf: when the period of its queues with its deadline ends or ended; 0: it never had one
  * @debt_ns: service that it is owed; debt.c alone writes it
  * @debt_rest: what of it is no whole nanosecond
  * @outranked_ns: when a class above last kept it off; 0: never
@@ -482,7 +496,6 @@ struct gpreempt_policy_process {
 	u64 level_mark;
 	u64 top_mark;
 	s64 own_top;
-	u64 due_ns;
 	u64 debt_ns;
 	u32 debt_rest;
 	u64 outranked_ns;
@@ -710,7 +723,7 @@ struct gpreempt_policy_request {
  * @missing: of the last pass that was about it: what it lacked in rank to run beside the
  *	level; 0 or less: nothing
  * @share: wfq: its account, if it has a weight of its own
- * @due_ns: edf: when the work that it has, or had in this period, is due; 0: never had any
+ * @due_ns: edf: when the work that it has, or had in this period, is missed; 0: never had any
  * @decided_wptr: edf: its write pointer at the last decision
  * @missed: edf: deadlines that passed before its work was done
  *
@@ -859,23 +872,23 @@ struct gpreempt_policy_node;
  * @ages: ranks are priorities, and ageing adds to them
  * @credits: with @rotates: what is kept off with work comes before the others later, for as long
  *	as it was. So a job can have its turns on all nodes when it has them on the first one.
- * @dated: ranks are the times at which work is due
  * @rank: give every queue its rank, own_rank, orders and standing. demand is known; may be
  *	called more than once for the same time, with more known of demand. A policy that does
  *	not rotate is asked only after &gpreempt_policy_node.changed.
  * @decided: take in a decision: actions are chosen; may be NULL
  * @next_ns: time until ranks may change their order while nothing else happens, after
  *	@decided; may be NULL: never
+ * @due_ns: when the work that a queue has is due, 0: at no time; NULL: none is
  */
 struct gpreempt_policy_ops {
 	const char *name;
 	bool rotates;
 	bool ages;
 	bool credits;
-	bool dated;
 	void (*rank)(struct gpreempt_policy_node *pn, u64 now_ns);
 	void (*decided)(struct gpreempt_policy_node *pn, u64 now_ns);
 	u64 (*next_ns)(const struct gpreempt_policy_node *pn, u64 now_ns);
+	u64 (*due_ns)(const struct gpreempt_policy_queue *q);
 };
 
 /* All policies; NULL ends the list, the first is the default. Each is in a file of its name. */

@@ -205,7 +205,7 @@ static inline void news_hear_times(struct gpreempt_policy_job *job,
 	if (shut_ns > now_ns && shut_ns > job->shut_elsewhere_ns)
 		job->shut_elsewhere_ns = shut_ns;
 	job->dated_elsewhere |= READ_ONCE(news->dated);
-	if (due_ns <= now_ns || until_ns <= now_ns)
+	if (!due_ns || until_ns <= now_ns)
 		return;
 	if (!job->due_elsewhere_ns || due_ns < job->due_elsewhere_ns) {
 		job->due_elsewhere_ns = due_ns;

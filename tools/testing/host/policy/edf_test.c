@@ -70,6 +70,63 @@ TEST(edf_meets_deadlines, "two periodic processes that need 85 % of the device t
 	CHECK_WITHIN(ran_ns, 4 * SEC * 5 / 100, 4 * SEC * 20 / 100);
 }
 
+static u64 chance;
+
+/* A generator of Marsaglia's xorshift family */
+static u64 any_between(u64 least, u64 most)
+{
+	chance ^= chance << 13;
+	chance ^= chance >> 7;
+	chance ^= chance << 17;
+	return least + chance % (most - least + 1);
+}
+
+/* Tasks whose work is less than their parts, beside one that never ends, of which one may begin late. */
+static void random_tasks(u64 seed, struct job *jobs, u32 nr)
+{
+	struct queue *endless = new_queue(new_process(), HIGH);
+	u32 i;
+
+	chance = seed * 0x9e3779b97f4a7c15ULL + 1;
+	/* What a switch costs */
+	node.policy.pass_ns = any_between(0, 1) ? 200 * US : 0;
+	endless->process->policy.deadline_ns = any_between(0, 1) ? any_between(100 * US, 5 * MS) : any_between(5 * MS, 200 * MS);
+	for (i = 0; i < nr; i++) {
+		struct job *j = &jobs[i];
+
+		j->q = new_queue(new_process(), HIGH);
+		j->period_ns = any_between(10 * MS, 100 * MS);
+		j->work_ns = j->period_ns / (nr + 1) * any_between(20, 80) / 100;
+		j->released_ns = node.now_ns + any_between(0, 300 * MS) - j->period_ns;
+		j->q->process->policy.deadline_ns = j->period_ns;
+	}
+	start_hog(endless);
+}
+
+TEST(tasks_within_their_parts_are_in_time, "tasks that need less than their parts are done by their deadline, whatever the others need, and whatever deadline work without end has")
+{
+	u64 only = tap_setting("SEED", 0), nr_seeds = only ? 1 : tap_setting("COUNT", 60);
+
+	EACH_ANEW(k, nr_seeds, "SEED=%llu: ", only ? only : k + 1ULL) {
+		u64 seed = only ? only : k + 1, end_ns;
+		struct job jobs[3] = { 0 };
+		u32 i, nr = 1 + seed % 3;
+
+		use("edf");
+		node.params.max_hold_ns = 0;
+		random_tasks(seed, jobs, nr);
+		end_ns = node.now_ns + 2 * SEC;
+		while (node.now_ns < end_ns) {
+			for (i = 0; i < nr; i++)
+				release_and_finish(&jobs[i]);
+			pass();
+			node.now_ns += POLL;
+		}
+		for (i = 0; i < nr; i++)
+			CHECK_EQ(jobs[i].late, 0);
+	}
+}
+
 /* Under edf; 0: it has none. */
 static void two_deadlines(u64 low_ns, u64 high_ns)
 {
@@ -77,6 +134,63 @@ static void two_deadlines(u64 low_ns, u64 high_ns)
 	two_processes();
 	low->process->policy.deadline_ns = low_ns;
 	high->process->policy.deadline_ns = high_ns;
+}
+
+TEST(who_needs_too_much_is_late_alone, "a task that needs more than its part, again and again, makes none late of those that need less than theirs")
+{
+	struct job jobs[3] = {
+		{ .q = new_queue(new_process(), HIGH), .period_ns = 10 * MS, .work_ns = 5 * MS },
+		{ .q = new_queue(new_process(), HIGH), .period_ns = 40 * MS, .work_ns = 12 * MS },
+		{ .q = new_queue(new_process(), HIGH), .period_ns = 40 * MS, .work_ns = 12 * MS },
+	};
+	u64 end_ns = node.now_ns + 2 * SEC;
+	u32 i;
+
+	use("edf");
+	node.params.max_hold_ns = 0;
+	for (i = 0; i < 3; i++) {
+		jobs[i].q->process->policy.deadline_ns = jobs[i].period_ns;
+		jobs[i].released_ns = node.now_ns - jobs[i].period_ns;
+	}
+	while (node.now_ns < end_ns) {
+		for (i = 0; i < 3; i++)
+			release_and_finish(&jobs[i]);
+		pass();
+		node.now_ns += POLL;
+	}
+	CHECK(jobs[0].late > jobs[0].done / 4);
+	for (i = 1; i < 3; i++) {
+		CHECK_EQ(jobs[i].late, 0);
+		CHECK(jobs[i].done >= 2 * SEC / jobs[i].period_ns - 1);
+	}
+}
+
+TEST(edf_periods_pay_for_switches, "two that never end, with deadlines that are shorter than a switch, are switched no more often than pays for it: each costs a tenth of a part at most")
+{
+	u64 switch_ns;
+
+	two_deadlines(100 * US, 100 * US);
+	node.params.max_hold_ns = 0;
+	node.policy.pass_ns = MS;
+	start_both();
+	TIMES(200 * MS / POLL) {
+		node.policy.pass_ns = MS;
+		pass_after(POLL);
+	}
+	switch_ns = 3 * MS;
+	CHECK(low->preempted >= 2);
+	CHECK(low->preempted <= 200 * MS / (2 * 10 * switch_ns) + 1);
+}
+
+TEST(edf_short_deadlines_count_where_switches_are_slow, "work is due by its deadline, also where a period has to be longer for what a switch costs")
+{
+	two_deadlines(30 * MS, 5 * MS);
+	node.policy.pass_ns = 300 * US;
+	start_hog(low);
+	passes_for(12 * MS, POLL);
+	node.policy.pass_ns = 300 * US;
+	start_hog(high);
+	CHECK_AFTER(POLL, on_device(high) && !on_device(low));
 }
 
 TEST(edf_earliest_first, "of two that work, the one whose deadline comes first has the device; a later one waits for its end")
@@ -212,6 +326,9 @@ TEST(edf_looks_at_the_next_deadline, "without polling, the next look is when the
 	submit(a, 1);
 	submit(b, 1);
 	look();
+	/* Before that its part is used up, the half of a period. */
+	CHECK_EQ(edf->next_ns(&node.policy, node.now_ns), MS);
+	b->process->policy.share.ran = false;
 	CHECK_EQ(edf->next_ns(&node.policy, node.now_ns), 2 * MS);
 	CHECK_EQ(edf->next_ns(&node.policy, node.now_ns + MS), MS);
 	/* One that has passed is none to wait for. */

@@ -1180,7 +1180,8 @@ TEST(a_job_has_one_deadline, "under edf work of a job is due on all nodes when t
 	middle->policy.set.deadline_ns = 40 * MS;
 	start_hog(middle);
 	all_pass_after(POLL);
-	CHECK_EQ(jobs[1][0].due_elsewhere_ns, nodes[0].queues[0].policy.due_ns);
+	go_to(0);
+	CHECK_EQ(jobs[1][0].due_elsewhere_ns, member->process->policy.share.due_ns);
 	/* The node that has the deadline looks no more. */
 	silent[0] = true;
 	all_pass_for(GPREEMPT_JOB_NS + POLL);

@@ -267,3 +267,69 @@ TEST(queues_are_no_deadlines, "under edf a process with 2 or 8 queues that are a
 		CHECK_WITHIN(her_part(), 45, 55);
 	}
 }
+
+TEST(processes_are_no_deadlines, "under edf a tenant with 2 or 8 processes that are always late has the half of the device that it has with one")
+{
+	EACH_ANEW(i, ARRAY_SIZE(numbers), "%u processes: ", numbers[i]) {
+		u32 j;
+
+		use("edf");
+		node.params.max_hold_ns = 0;
+		pack(numbers[i], HIGH);
+		his->process->policy.deadline_ns = 10 * MS;
+		for (j = 0; j < numbers[i]; j++)
+			hers[j]->process->policy.deadline_ns = 10 * MS;
+		run(numbers[i], SEC);
+		her_ns = his_ns = 0;
+		run(numbers[i], 8 * SEC);
+		CHECK_WITHIN(her_part(), 45, 55);
+	}
+}
+
+/* One with a deadline has worked alone for so long when another one comes. */
+static u64 taken_when_another_comes(u64 alone_ns)
+{
+	use("edf");
+	node.params.max_hold_ns = 0;
+	pack(1, HIGH);
+	drain(his);
+	hers[0]->process->policy.deadline_ns = 20 * MS;
+	his->process->policy.deadline_ns = 20 * MS;
+	run(1, alone_ns);
+	her_ns = his_ns = 0;
+	start_hog(his);
+	run(1, 100 * MS);
+	return her_ns;
+}
+
+TEST(what_nobody_wants_is_not_owed, "under edf who has worked alone for long loses no more than a period to one that comes")
+{
+	EACH_ANEW(i, 2, "%u s: ", 2 * i + 1)
+		CHECK_WITHIN(taken_when_another_comes((2 * i + 1) * SEC), 30 * MS, 60 * MS);
+}
+
+TEST(who_was_late_is_not_owed, "under edf who waited for long, for work of a job that is due sooner elsewhere, has no more than a period before one that comes then")
+{
+	struct queue *sooner;
+
+	use("edf");
+	node.params.max_hold_ns = 0;
+	pack(1, HIGH);
+	drain(his);
+	hers[0]->process->policy.deadline_ns = 20 * MS;
+	his->process->policy.deadline_ns = 20 * MS;
+	sooner = new_queue(new_process(), HIGH);
+	sooner->process->policy.job = &jobs[0];
+	jobs[0].dated_elsewhere = true;
+	jobs[0].due_elsewhere_ns = 1;
+	start_hog(sooner);
+	run(1, SEC);
+	CHECK(!on_device(hers[0]) && on_device(sooner));
+	drain(sooner);
+	her_ns = his_ns = 0;
+	submit(his, 1000);
+	his->rptr++;
+	his->waves = 64;
+	run(1, 100 * MS);
+	CHECK_WITHIN(her_ns, 30 * MS, 75 * MS);
+}

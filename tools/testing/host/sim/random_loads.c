@@ -274,7 +274,7 @@ static void any_deadlines(struct load *load)
 		config->classes[i].kernel_ns = any_between(50 * US, 50 * MS);
 		config->classes[i].kernels = 1 + MS / config->classes[i].kernel_ns;
 	}
-	config->classes[nr].deadline_ns = any_between(20 * switch_both_ns, SEC / 4);
+	config->classes[nr].deadline_ns = one_in(2) ? any_between(50 * US, 5 * MS) : any_between(5 * MS, SEC / 4);
 	config->duration_ns = 4 * SEC;
 }
 

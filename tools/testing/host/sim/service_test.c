@@ -298,6 +298,39 @@ TEST(stamps_are_bounded,
 	}
 }
 
+/* ---- deadlines ---- */
+
+static struct sim_class *add_task(u64 period_ns, u32 kernels)
+{
+	struct sim_class *task = add_requests(HIGH, period_ns, kernels, MS);
+
+	task->arrivals = PERIODIC;
+	task->deadline_ns = period_ns;
+	return task;
+}
+
+TEST(deadlines_are_isolated,
+     "a task that needs a fifth of the device is done by its deadlines beside a program without "
+     "end, whatever the deadline of that one is, and it leaves what it does not need")
+{
+	static const u64 deadlines_ns[] = { 50 * MS, 10 * MS, MS, 100 * US };
+
+	EACH(i, 4, "a deadline of %.1f ms: ", deadlines_ns[i] / 1e6) {
+		begin(10 * SEC);
+		config.policy = "edf";
+		config.seed = 1 + i;
+		add_task(100 * MS, 20);
+		add_endless(HIGH, 1, MS)->deadline_ns = deadlines_ns[i];
+		simulate();
+		printf("# deadline %5.1f ms: %llu of 100 done, %llu late, the other has %.1f %%\n",
+		       deadlines_ns[i] / 1e6, (unsigned long long)result.classes[0].nr_requests,
+		       (unsigned long long)result.classes[0].nr_late, pct(1));
+		CHECK(result.classes[0].nr_requests >= 99);
+		CHECK(!result.classes[0].nr_late);
+		CHECK(pct(1) >= 78);
+	}
+}
+
 /* ---- any load ---- */
 
 static u64 chance;
