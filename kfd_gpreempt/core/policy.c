@@ -793,6 +793,8 @@ static u64 policy_resume_from(const struct gpreempt_policy_node *pn,
 	u64 wait_ns = policy_budget_wait_after(pn, demand_switch_ns(pn), now_ns),
 	    delay_ns = pn->params.resume_delay_ns, from_ns;
 
+	if (pn->ops->rotates)
+		return pn->kept_until_ns;
 	delay_ns = gpreempt_later(delay_ns, demand_gap_wait_ns(&q->gaps, demand_short_gap_ns(pn)));
 	from_ns = q->outranked_ns + delay_ns;
 	if (wait_ns)
@@ -811,8 +813,7 @@ static noinline bool policy_resume_delayed(const struct gpreempt_policy_node *pn
 		      (q->process->turn_above ||
 		       q->process->debt_ns >= 2 * gpreempt_debt_turn_ns(pn));
 
-	return !pn->ops->rotates && !debtor && !policy_fixed(q) &&
-	       now_ns < policy_resume_from(pn, q, now_ns);
+	return !debtor && !policy_fixed(q) && now_ns < policy_resume_from(pn, q, now_ns);
 }
 
 /* The least time that is worth switching for. */
@@ -1165,6 +1166,7 @@ void gpreempt_policy_use(struct gpreempt_policy_node *pn, const struct gpreempt_
 
 	pn->ops = ops;
 	pn->changed = true;
+	pn->kept_until_ns = 0;
 	pn->aged_until_ns = 0;
 	for (i = 0; i < pn->nr; i++) {
 		struct gpreempt_policy_queue *q = pn->queues[i];

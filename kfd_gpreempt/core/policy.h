@@ -247,16 +247,49 @@ enum gpreempt_action {
 };
 
 /**
+ * struct gpreempt_policy_gaps - the gaps in work, as far as no switch was worth them
+ * @nr: how many short ones there were of late; a long one halves it
+ * @longest_ns: how long the longest of the last short ones was; it fades
+ */
+struct gpreempt_policy_gaps {
+	u8 nr;
+	u64 longest_ns;
+};
+
+/**
+ * struct gpreempt_policy_server - the account of one that takes turns; see rules/server.h
+ * @vtime_ns: device time that it has had, at GPREEMPT_WEIGHT_NORMAL, over its weight
+ * @served_ns: device time that it has had
+ * @turn_ns: how much of that in this turn
+ * @begun_ns: @served_ns when it last came
+ * @burst_ns: what it has had from coming to going, in the mean; 0: not known
+ * @idle_at_ns: since when it has been without work; 0: it has some
+ * @gaps: those in its work
+ * @woke: it has come since the last turn began
+ */
+struct gpreempt_policy_server {
+	u64 vtime_ns;
+	u64 served_ns;
+	u64 turn_ns;
+	u64 begun_ns;
+	u64 burst_ns;
+	u64 idle_at_ns;
+	struct gpreempt_policy_gaps gaps;
+	bool woke;
+};
+
+/**
  * struct gpreempt_policy_share - what device time is accounted to where processes take turns: a
  * process, a queue with a weight or a deadline of its own, under wfq a tenant as well
- * @vtime_ns: time on the device with work, times GPREEMPT_WEIGHT_NORMAL, over the weight
+ * @server: wfq: its account
  * @weight: its weight in this pass
  * @index: its place in this pass, which decides between equal times
  * @listed: scratch: seen in this pass
  * @wanted: it had demand at the last decision
  * @ran: it had demand and the device since the last decision
  * @turn: it is the one that has the device
- * @wants: scratch: edf: it has work
+ * @wants: scratch: it has work
+ * @goes_on: of this pass: wfq: it has the turn, which goes on
  * @parts: of this pass: edf: into so many parts the device is divided, of which it has one
  * @period_ns: of this pass: edf: how long a period is
  * @end_ns: edf: when its period ends
@@ -265,7 +298,7 @@ enum gpreempt_action {
  * @next: scratch: edf: the next one with a deadline
  */
 struct gpreempt_policy_share {
-	u64 vtime_ns;
+	struct gpreempt_policy_server server;
 	u32 weight;
 	u32 index;
 	bool listed;
@@ -273,6 +306,7 @@ struct gpreempt_policy_share {
 	bool ran;
 	bool turn;
 	bool wants;
+	bool goes_on;
 	u32 parts;
 	u64 period_ns;
 	u64 end_ns;
@@ -304,16 +338,6 @@ struct gpreempt_policy_tenant {
 };
 
 /**
- * struct gpreempt_policy_gaps - the gaps in work, as far as no switch was worth them
- * @nr: how many short ones there were of late; a long one halves it
- * @longest_ns: how long the longest of the last short ones was; it fades
- */
-struct gpreempt_policy_gaps {
-	u8 nr;
-	u64 longest_ns;
-};
-
-/**
  * struct gpreempt_policy_entity - what share.c divides device time among: a group of processes, or
  * the processes that are directly in a group
  * @used: it exists
@@ -334,16 +358,9 @@ struct gpreempt_policy_gaps {
  * @next: scratch: the next one with @wants, by place
  * @share: of the last look: its part of the device's time, in 1 / 2^20
  * @counts: of the last look: its weight, or what its minimum makes of it, in 1 / 256
- * @vtime_ns: device time that it has had, at a weight of 100, over what it counts
- * @served_ns: device time that it has had
- * @turn_ns: how much of that in this turn
- * @used_ns: how much of that in this period
+ * @used_ns: device time that it has had in this period
  * @period_at_ns: when the period began
- * @begun_ns: @served_ns when it last came
- * @burst_ns: what it has had from coming to going, in the mean; 0: not known
- * @woke: it has come since the last turn began
- * @idle_at_ns: since when it has been without work in its turn; 0: it has some
- * @gaps: those in its turns
+ * @server: its account; its weight is what it counts
  * @tenant: of the processes that are directly in a group, but for the root: what they are
  *
  * The caller provides the storage, zeroed, and writes what is before @wants.
@@ -367,16 +384,9 @@ struct gpreempt_policy_entity {
 	s32 turn_level;
 	u32 share;
 	u32 counts;
-	u64 vtime_ns;
-	u64 served_ns;
-	u64 turn_ns;
 	u64 used_ns;
 	u64 period_at_ns;
-	u64 begun_ns;
-	u64 burst_ns;
-	bool woke;
-	u64 idle_at_ns;
-	struct gpreempt_policy_gaps gaps;
+	struct gpreempt_policy_server server;
 	struct gpreempt_policy_tenant tenant;
 };
 
@@ -956,6 +966,7 @@ extern const struct gpreempt_policy_ops *const gpreempt_policies[];
  * @on_request: of the last decision: all that it has carried out is that holds begin or end
  * @ranked_ns: wfq: until when device time has been accounted
  * @vtime_ns: wfq: the least that a share with demand has had; where those begin that come
+ * @kept_until_ns: wfq: one that has no work keeps its turn until then; 0: none does
  * @shared_ns: shares: until when device time has been charged
  * @share_level: of the last look: the highest priority with work
  * @share_first: scratch: the first of the entities with @wants, parents before children
@@ -1017,6 +1028,7 @@ struct gpreempt_policy_node {
 	bool on_request;
 	u64 ranked_ns;
 	u64 vtime_ns;
+	u64 kept_until_ns;
 	u64 shared_ns;
 	s32 share_level;
 	u16 share_first;

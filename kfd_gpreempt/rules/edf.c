@@ -30,8 +30,6 @@
 
 /* Ranks within so many nanoseconds, for work that is due at the same time. */
 #define EDF_PLACES		1024
-/* The whole device, in parts of it */
-#define EDF_ONE			(1U << 20)
 
 static u64 edf_deadline_of(const struct gpreempt_policy_queue *q)
 {
@@ -208,36 +206,42 @@ static void edf_wake(const struct gpreempt_policy_node *pn, struct gpreempt_poli
 }
 
 /*
- * The part of the device that belongs to servers that may use it: that have work, or had so much
- * that their parts are not their own again yet. The rest is not charged to who has it.
+ * How much of the time that has passed belonged to servers that may use it: that have work, or had
+ * so much that their parts are not their own again yet. The rest is not charged to who has it.
  */
-static u64 edf_parts(const struct gpreempt_policy_share *first, u64 now_ns)
+static u64 edf_owned_ns(const struct gpreempt_policy_share *first, u64 from_ns, u64 passed_ns)
 {
 	const struct gpreempt_policy_share *s;
-	u64 parts = 0;
+	u64 owned_ns = 0;
 
-	for (s = first; s; s = s->next)
-		if (s->wanted || s->end_ns > now_ns + s->left_ns * s->parts)
-			parts += EDF_ONE / s->parts;
-	return gpreempt_earlier(parts, EDF_ONE);
+	for (s = first; s; s = s->next) {
+		u64 again_ns = s->end_ns - gpreempt_earlier(s->left_ns * s->parts, s->end_ns);
+		u64 active_ns = again_ns > from_ns ? again_ns - from_ns : 0;
+
+		if (s->wanted || active_ns > passed_ns)
+			active_ns = passed_ns;
+		owned_ns += active_ns / s->parts;
+	}
+	return gpreempt_earlier(owned_ns, passed_ns);
 }
 
 /* Accounts the time that has passed. A server is late by a period at most. */
 static void edf_account(struct gpreempt_policy_node *pn, struct gpreempt_policy_share *first,
 			u64 now_ns)
 {
-	u64 passed_ns = pn->ranked_ns ? now_ns - pn->ranked_ns : 0, parts = edf_parts(first, now_ns);
+	u64 passed_ns = pn->ranked_ns ? now_ns - pn->ranked_ns : 0, owned_ns;
 	struct gpreempt_policy_share *s;
 	u32 i;
 
 	/* What ran is not known of a node that has not looked for long. */
 	passed_ns = gpreempt_earlier(passed_ns, GPREEMPT_CONTENDED_NS);
+	owned_ns = edf_owned_ns(first, now_ns - passed_ns, passed_ns);
 	pn->ranked_ns = now_ns;
 	for (s = first; s; s = s->next) {
 		u64 least_ns = now_ns - gpreempt_earlier(s->period_ns, now_ns);
 
 		if (s->ran && passed_ns)
-			edf_charge(pn, s, passed_ns * parts / EDF_ONE);
+			edf_charge(pn, s, owned_ns);
 		s->end_ns = gpreempt_later(s->end_ns, least_ns);
 		s->due_ns = gpreempt_later(s->due_ns, least_ns);
 	}

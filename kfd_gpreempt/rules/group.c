@@ -208,7 +208,7 @@ u32 gpreempt_group_read(const struct gpreempt_node *gn, struct gpreempt_group_se
 		seen[nr - 1].parent = gpreempt_policy_read(e[2 * i].parent) / 2;
 		seen[nr - 1].runs = gpreempt_policy_read(e[2 * i].ran);
 		seen[nr - 1].full = gpreempt_policy_read(e[2 * i].full);
-		seen[nr - 1].served_ns = gpreempt_policy_read(e[2 * i].served_ns);
+		seen[nr - 1].served_ns = gpreempt_policy_read(e[2 * i].server.served_ns);
 	}
 	spin_unlock(&groups_spinlock);
 	for (i = 0; i < min(nr, max); i++)

@@ -33,8 +33,8 @@
  * behind or ahead of the others: time without work is no credit. A new one begins half a slice
  * ahead, so a group that is made anew gains nothing. One that comes while another one has its turn
  * ends that turn, if it would still be no further than the other one after what it needs from
- * coming to going, if that is worth half a switch, and once the turn has paid for its own switch.
- * So groups that submit one kernel after the other have what they were promised.
+ * coming to going, and if that is worth half a switch. So groups that submit one kernel after the
+ * other have what they were promised.
  *
  * *Maximum.* A group that has had its quota of device time in a period is off the device until the
  * next one begins, with all groups below it, at every priority and under every policy. What it had
@@ -46,7 +46,7 @@
  * While a node only observes, nothing is kept off. Under ``wfq`` and ``edf`` ranks move by
  * themselves: there only the maximum holds.
  */
-#include "core/demand.h"
+#include "rules/server.h"
 #include "share.h"
 
 /* Parts of the whole device */
@@ -57,11 +57,6 @@
 /* What a weight counts, in parts of it */
 #define SHARE_WEIGHT		256
 #define SHARE_PLAIN		(SHARE_WEIGHT * GPREEMPT_WEIGHT_NORMAL)
-
-/* Who comes while another one has its turn waits until that has paid for its switch. */
-#define SHARE_WAKE_PASSES	4
-/* How fast what one has from coming to going follows it */
-#define SHARE_BURST_FADE	8
 
 #define SHARE_FOR_EACH(pn, i)						\
 	for ((i) = (pn)->share_first; (i) != GPREEMPT_ENTITY_NONE;	\
@@ -112,11 +107,6 @@ static bool share_is_fixed(const struct gpreempt_policy_queue *q)
 	return q->set.immovable || q->process->opt_out;
 }
 
-static u64 share_slice_ns(const struct gpreempt_policy_node *pn)
-{
-	return gpreempt_later(pn->params.slice_ns, GPREEMPT_SHARE_TURN_SHARE * pn->pass_ns);
-}
-
 static u64 share_virtual_ns(const struct gpreempt_policy_entity *e, u64 ns)
 {
 	return ns * SHARE_PLAIN / (e->counts ? e->counts : SHARE_PLAIN);
@@ -148,10 +138,8 @@ static void share_charge(struct gpreempt_policy_node *pn, u64 now_ns)
 
 		if (!e->ran)
 			continue;
-		e->served_ns += passed_ns;
-		e->turn_ns += passed_ns;
 		e->used_ns += passed_ns;
-		e->vtime_ns += share_virtual_ns(e, passed_ns);
+		server_charge(&e->server, passed_ns, share_virtual_ns(e, passed_ns));
 	}
 }
 
@@ -372,73 +360,24 @@ static u64 share_floor(const struct gpreempt_policy_node *pn, u32 parent)
 
 		if (!least || (share_stayed(pn, e) && !share_stayed(pn, least)) ||
 		    (share_stayed(pn, e) == share_stayed(pn, least) &&
-		     (s64)(e->vtime_ns - least->vtime_ns) < 0))
+		     (s64)(e->server.vtime_ns - least->server.vtime_ns) < 0))
 			least = e;
 	}
-	return least->vtime_ns;
+	return least->server.vtime_ns;
 }
 
-/*
- * What it had since it last came is its burst; more than two slices count as two. Nothing is learnt
- * twice in a pass.
- */
-static void share_learn_burst(const struct gpreempt_policy_node *pn,
-			      struct gpreempt_policy_entity *e)
-{
-	u64 had_ns = gpreempt_earlier(e->served_ns - e->begun_ns, 2 * share_slice_ns(pn));
-
-	e->woke = true;
-	e->begun_ns = e->served_ns;
-	if (!had_ns)
-		return;
-	e->burst_ns = e->burst_ns ? e->burst_ns + had_ns / SHARE_BURST_FADE -
-					    e->burst_ns / SHARE_BURST_FADE :
-				    had_ns;
-}
-
-/*
- * Those that come are a slice behind or ahead at most. A new one begins half a slice ahead: to be
- * made anew is no way to come before others.
- */
 static void share_place(struct gpreempt_policy_node *pn)
 {
+	u64 slice_ns = server_slice_ns(pn);
 	u32 i;
 
 	SHARE_FOR_EACH(pn, i) {
 		struct gpreempt_policy_entity *e = &pn->entities[i];
-		s64 most_ns, ahead_ns;
-		u64 floor_ns;
 
-		if (i == SHARE_ROOT || share_stayed(pn, e))
-			continue;
-		share_learn_burst(pn, e);
-		floor_ns = share_floor(pn, e->parent);
-		ahead_ns = (s64)(e->vtime_ns - floor_ns);
-		most_ns = (s64)share_virtual_ns(e, share_slice_ns(pn));
-		if (ahead_ns > most_ns)
-			e->vtime_ns = floor_ns + most_ns;
-		else if (!e->served_ns && !e->vtime_ns && ahead_ns < most_ns / 2)
-			e->vtime_ns = floor_ns + most_ns / 2;
-		else if (ahead_ns < -most_ns)
-			e->vtime_ns = floor_ns - most_ns;
+		if (i != SHARE_ROOT && !share_stayed(pn, e))
+			server_come(&e->server, share_floor(pn, e->parent), slice_ns,
+				    (s64)share_virtual_ns(e, slice_ns));
 	}
-}
-
-/* So long it keeps its turn without work. */
-static u64 share_grace_ns(const struct gpreempt_policy_node *pn,
-			  const struct gpreempt_policy_entity *e)
-{
-	u64 short_ns = demand_short_gap_ns(pn);
-
-	return gpreempt_earlier(demand_gap_wait_ns(&e->gaps, short_ns), short_ns);
-}
-
-static bool share_in_grace(const struct gpreempt_policy_node *pn,
-			   const struct gpreempt_policy_entity *e, u64 now_ns)
-{
-	u64 grace_ns = share_grace_ns(pn, e);
-
-	return grace_ns && (!e->idle_at_ns || now_ns - e->idle_at_ns < grace_ns);
 }
 
 /* From the root down, the child that has had least for its part. */
@@ -455,7 +394,7 @@ static u32 share_choose(const struct gpreempt_policy_node *pn)
 
 			ahead_ns = best == GPREEMPT_ENTITY_NONE ?
 					   -1 :
-					   (s64)(e->vtime_ns - pn->entities[best].vtime_ns);
+					   (s64)(e->server.vtime_ns - pn->entities[best].server.vtime_ns);
 			/* Of equals the one that has not had the turn. */
 			if (ahead_ns < 0 || (!ahead_ns && pn->entities[best].turn))
 				best = i;
@@ -465,43 +404,23 @@ static u32 share_choose(const struct gpreempt_policy_node *pn)
 	return at;
 }
 
-/*
- * One has come since the turn began. Does it come before who has the turn? Only if it is still no
- * further than that one when it has had what it has had of late, and if that is worth the switch.
- */
-static bool share_comes_before(const struct gpreempt_policy_node *pn,
-			       const struct gpreempt_policy_entity *e,
-			       const struct gpreempt_policy_entity *holder)
-{
-	u64 slice_ns = share_slice_ns(pn),
-	    burst_ns = gpreempt_earlier(e->burst_ns ? e->burst_ns : slice_ns, slice_ns);
-
-	return e->woke && 2 * burst_ns >= demand_switch_ns(pn) &&
-	       (s64)(holder->vtime_ns - e->vtime_ns - share_virtual_ns(e, burst_ns)) >= 0;
-}
-
 /* Has one come, beside the one that has the turn or a group above it, that comes before? */
 static bool share_is_woken(const struct gpreempt_policy_node *pn, u32 turn)
 {
 	u32 i, at, child = turn;
 
-	if (pn->entities[turn].turn_ns < SHARE_WAKE_PASSES * pn->pass_ns)
-		return false;
 	SHARE_FOR_EACH_UP(pn, pn->entities[turn].parent, at) {
-		SHARE_FOR_EACH_CHILD(pn, at, i)
-			if (i != child && share_comes_before(pn, &pn->entities[i],
-							     &pn->entities[child]))
+		SHARE_FOR_EACH_CHILD(pn, at, i) {
+			const struct gpreempt_policy_entity *e = &pn->entities[i];
+			u64 counts_ns = share_virtual_ns(e, server_burst_ns(pn, &e->server));
+
+			if (i != child && server_comes_before(pn, &e->server, counts_ns,
+							      &pn->entities[child].server))
 				return true;
+		}
 		child = at;
 	}
 	return false;
-}
-
-/* A turn lasts for a slice, or for what one needs from coming to going if that is little more. */
-static u64 share_turn_ns(const struct gpreempt_policy_node *pn,
-			 const struct gpreempt_policy_entity *e)
-{
-	return gpreempt_later(share_slice_ns(pn), e->burst_ns + e->burst_ns / SHARE_BURST_FADE);
 }
 
 /* Whose turn it was at this level, if it may go on. */
@@ -516,8 +435,9 @@ static u32 share_goes_on(const struct gpreempt_policy_node *pn, bool others, u64
 			continue;
 		if (!e->used || share_full(pn, i))
 			break;
-		if (e->wants ? others && (e->turn_ns >= share_turn_ns(pn, e) || share_is_woken(pn, i)) :
-			       !share_in_grace(pn, e, now_ns))
+		if (e->wants ? others && (e->server.turn_ns >= server_turn_ns(pn, &e->server) ||
+					  share_is_woken(pn, i)) :
+			       !server_in_grace(pn, &e->server, now_ns))
 			break;
 		return i;
 	}
@@ -533,13 +453,12 @@ static void share_give_turn(struct gpreempt_policy_node *pn, u32 to)
 		e = &pn->entities[i];
 		if (e->turn_level == pn->share_level)
 			e->turn = false;
-		e->woke = false;
+		e->server.woke = false;
 	}
 	e = &pn->entities[to];
 	e->turn = true;
 	e->turn_level = pn->share_level;
-	e->turn_ns = 0;
-	e->idle_at_ns = 0;
+	server_begin_turn(&e->server);
 }
 
 static void share_find_turn(struct gpreempt_policy_node *pn, u64 now_ns)
@@ -638,15 +557,9 @@ bool gpreempt_share_look(struct gpreempt_policy_node *pn, u64 now_ns)
 static void share_note(const struct gpreempt_policy_node *pn, struct gpreempt_policy_entity *e,
 		       u64 now_ns)
 {
-	if (e->wants) {
-		if (e->idle_at_ns)
-			gpreempt_demand_learn_gap(&e->gaps, now_ns - e->idle_at_ns,
-						  demand_short_gap_ns(pn));
-		e->idle_at_ns = 0;
+	server_note(pn, &e->server, e->wants, share_stayed(pn, e), now_ns);
+	if (e->wants)
 		e->level = pn->share_level;
-	} else if (share_stayed(pn, e) && !e->idle_at_ns) {
-		e->idle_at_ns = now_ns;
-	}
 	if (e->level == pn->share_level)
 		e->wanted = e->wants;
 }
@@ -705,11 +618,13 @@ u64 gpreempt_share_next_ns(const struct gpreempt_policy_node *pn, u64 now_ns)
 
 	if (pn->share_waits) {
 		const struct gpreempt_policy_entity *e = &pn->entities[pn->share_turn];
+		const struct gpreempt_policy_server *turn = &e->server;
+		u64 turn_ns = server_turn_ns(pn, turn);
 
 		if (!e->wants)
-			next_ns = e->idle_at_ns + share_grace_ns(pn, e) - now_ns;
-		else if (e->turn_ns < share_turn_ns(pn, e))
-			next_ns = share_turn_ns(pn, e) - e->turn_ns;
+			next_ns = turn->idle_at_ns + server_grace_ns(pn, turn) - now_ns;
+		else if (turn->turn_ns < turn_ns)
+			next_ns = turn_ns - turn->turn_ns;
 	}
 	for (i = 0; i < pn->nr_entities; i++) {
 		const struct gpreempt_policy_entity *e = &pn->entities[i];

@@ -5,6 +5,7 @@
  * Pure code: see policy.h for what may be used here.
  */
 #include "core/debt.h"
+#include "rules/server.h"
 
 /* Differences of virtual time that count; more is as good as for ever, and fits into a rank. */
 #define WFQ_FAR_NS		(1LL << 50)
@@ -65,8 +66,10 @@ static void wfq_list(struct gpreempt_policy_node *pn)
 
 		s->listed = false;
 		s->weight = 0;
+		s->wants = false;
 		t->share.listed = false;
 		t->share.weight = GPREEMPT_WEIGHT_MIN;
+		t->share.wants = false;
 		t->least_ns = GPREEMPT_FOREVER_NS;
 		t->first = NULL;
 	}
@@ -80,6 +83,8 @@ static void wfq_list(struct gpreempt_policy_node *pn)
 		wfq_weigh(s, weight);
 		if (q->pass.demand[1] || s->wanted)
 			wfq_weigh(wfq_tenant_share(pn, q), weight);
+		s->wants |= q->pass.demand[1];
+		wfq_tenant_share(pn, q)->wants |= q->pass.demand[1];
 	}
 }
 
@@ -91,9 +96,9 @@ static void wfq_charge(struct gpreempt_policy_share *s, u64 passed_ns, u32 index
 	s->listed = true;
 	s->index = index % WFQ_PLACES;
 	if (s->ran)
-		s->vtime_ns += wfq_virtual_ns(passed_ns, s);
-	if (s->wanted && s->vtime_ns < *least_ns)
-		*least_ns = s->vtime_ns;
+		server_charge(&s->server, passed_ns, wfq_virtual_ns(passed_ns, s));
+	if (s->wanted && s->server.vtime_ns < *least_ns)
+		*least_ns = s->server.vtime_ns;
 }
 
 static void wfq_move_line(u64 *vtime_ns, u64 least_ns)
@@ -126,19 +131,98 @@ static void wfq_account(struct gpreempt_policy_node *pn, u64 now_ns)
 	pn->ranked_ns = now_ns;
 }
 
-/*
- * The share that has had least for its weight comes first. The one that has the device has to be a
- * slice ahead of the others before it yields, or they would take turns with every pass. Idle time
- * is no credit.
- */
-static s64 wfq_rank_of(u64 line_ns, u64 slice_ns, const struct gpreempt_policy_share *s)
+/* It begins to want the device: not far from the line. */
+static void wfq_come(const struct gpreempt_policy_node *pn, struct gpreempt_policy_share *s,
+		     u64 line_ns)
 {
-	s64 ahead_ns = (s64)(s->vtime_ns - line_ns);
+	u64 slice_ns = server_slice_ns(pn);
 
-	if (ahead_ns < 0)
-		ahead_ns = 0;
-	if (s->turn)
-		ahead_ns -= (s64)wfq_virtual_ns(slice_ns, s);
+	if (s->wants && !s->wanted)
+		server_come(&s->server, line_ns, slice_ns, (s64)wfq_virtual_ns(slice_ns, s));
+}
+
+/*
+ * Those with work come by the lines. @holder: the tenant whose turn it is, and @share: which of its
+ * shares has it.
+ */
+static void wfq_find_turn(struct gpreempt_policy_node *pn, struct gpreempt_policy_tenant **holder,
+			  struct gpreempt_policy_share **share)
+{
+	u32 i;
+
+	*holder = NULL;
+	*share = NULL;
+	for (i = 0; i < pn->nr; i++) {
+		struct gpreempt_policy_tenant *t = gpreempt_debt_tenant_of(pn, pn->queues[i]);
+		struct gpreempt_policy_share *s = wfq_share_of(pn->queues[i]);
+
+		wfq_come(pn, &t->share, pn->vtime_ns);
+		wfq_come(pn, s, t->vtime_ns);
+		t->share.goes_on = false;
+		s->goes_on = false;
+		if (t->share.turn)
+			*holder = t;
+		if (s->turn)
+			*share = s;
+	}
+}
+
+/* Does its turn go on? Others are the tenants, or the shares of @in. */
+static bool wfq_goes_on(const struct gpreempt_policy_node *pn,
+			const struct gpreempt_policy_share *s,
+			const struct gpreempt_policy_tenant *in, u64 now_ns)
+{
+	bool others = false, woken = false;
+	u32 i;
+
+	if (!s->wants)
+		return server_in_grace(pn, &s->server, now_ns);
+	for (i = 0; i < pn->nr; i++) {
+		const struct gpreempt_policy_queue *q = pn->queues[i];
+		const struct gpreempt_policy_tenant *t = gpreempt_debt_tenant_of(pn, q);
+		const struct gpreempt_policy_share *other = in ? wfq_share_of(q) : &t->share;
+
+		if ((in && t != in) || other == s || !q->pass.demand[1])
+			continue;
+		others = true;
+		woken |= server_comes_before(pn, &other->server,
+					     wfq_virtual_ns(server_burst_ns(pn, &other->server),
+							    other),
+					     &s->server);
+	}
+	return !others || (s->server.turn_ns < server_turn_ns(pn, &s->server) && !woken);
+}
+
+/* Until when do others wait for it, which has the turn and no work? 0: they do not. */
+static u64 wfq_kept_until(const struct gpreempt_policy_node *pn,
+			  const struct gpreempt_policy_share *s, u64 now_ns)
+{
+	u64 from_ns = s->server.idle_at_ns ? s->server.idle_at_ns : now_ns;
+
+	return s->goes_on && !s->wants ? from_ns + server_grace_ns(pn, &s->server) : 0;
+}
+
+/* Whose turn is it still? */
+static void wfq_continue(struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	struct gpreempt_policy_tenant *holder;
+	struct gpreempt_policy_share *s;
+
+	wfq_find_turn(pn, &holder, &s);
+	pn->kept_until_ns = 0;
+	if (!holder || !s)
+		return;
+	holder->share.goes_on = wfq_goes_on(pn, &holder->share, NULL, now_ns);
+	s->goes_on = holder->share.goes_on && wfq_goes_on(pn, s, holder, now_ns);
+	pn->kept_until_ns = gpreempt_later(wfq_kept_until(pn, &holder->share, now_ns),
+					   wfq_kept_until(pn, s, now_ns));
+}
+
+/* Whose turn goes on comes first, then the share that has had least for its weight. */
+static s64 wfq_rank_of(u64 line_ns, const struct gpreempt_policy_share *s)
+{
+	s64 ahead_ns = s->goes_on ? -WFQ_FAR_NS : (s64)(s->server.vtime_ns - line_ns);
+
 	if (ahead_ns > WFQ_FAR_NS)
 		ahead_ns = WFQ_FAR_NS;
 	if (ahead_ns < -WFQ_FAR_NS)
@@ -151,11 +235,9 @@ static void wfq_find_first(struct gpreempt_policy_node *pn, const struct gpreemp
 {
 	struct gpreempt_policy_tenant *t = gpreempt_debt_tenant_of(pn, q);
 	const struct gpreempt_policy_share *s = wfq_share_of(q);
-	u64 slice_ns = pn->params.slice_ns;
 
 	if (q->pass.demand[1] && !q->pass.spins &&
-	    (!t->first || wfq_rank_of(t->vtime_ns, slice_ns, s) >
-				  wfq_rank_of(t->vtime_ns, slice_ns, t->first)))
+	    (!t->first || wfq_rank_of(t->vtime_ns, s) > wfq_rank_of(t->vtime_ns, t->first)))
 		t->first = s;
 }
 
@@ -166,6 +248,7 @@ static void wfq_rank(struct gpreempt_policy_node *pn, u64 now_ns)
 
 	wfq_list(pn);
 	wfq_account(pn, now_ns);
+	wfq_continue(pn, now_ns);
 	for (i = 0; i < pn->nr; i++)
 		wfq_find_first(pn, pn->queues[i]);
 	for (i = 0; i < pn->nr; i++) {
@@ -175,93 +258,109 @@ static void wfq_rank(struct gpreempt_policy_node *pn, u64 now_ns)
 
 		q->rank = t->first && t->first != s ?
 				  -((WFQ_FAR_NS + 1) * WFQ_PLACES + s->index) :
-				  wfq_rank_of(pn->vtime_ns, pn->params.slice_ns, &t->share);
+				  wfq_rank_of(pn->vtime_ns, &t->share);
 		q->own_rank = q->rank;
 		q->orders = q->set.weight;
 		q->standing = 1;
 	}
 }
 
+/* What of it is so at this decision. In a short gap its turn goes on, at its own cost. */
+static void wfq_note(const struct gpreempt_policy_node *pn, struct gpreempt_policy_share *s,
+		     u64 now_ns)
+{
+	server_note(pn, &s->server, s->wants, s->wanted, now_ns);
+	s->ran = s->goes_on && !s->wants;
+}
+
 static void wfq_forget(struct gpreempt_policy_share *s, bool keep_turn)
 {
-	s->wanted = false;
-	s->ran = false;
+	s->wanted = s->wants || s->goes_on;
 	s->turn &= keep_turn;
 }
 
-/* One of its queues has work. */
-static void wfq_note(struct gpreempt_policy_share *s, u64 line_ns, bool runs, bool turn)
+/* One of its queues has the device, with the highest rank. */
+static bool wfq_give_turn(struct gpreempt_policy_share *s)
 {
-	if (s->vtime_ns < line_ns)
-		s->vtime_ns = line_ns;
-	s->wanted = true;
-	s->ran |= runs;
-	s->turn |= turn;
+	s->turn = true;
+	if (!s->goes_on)
+		server_begin_turn(&s->server);
+	return !s->goes_on;
+}
+
+/* A turn has begun, of tenants or in one of them: those that come from now on have come since. */
+static void wfq_begin(struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *leader,
+		      bool tenants)
+{
+	u32 i;
+
+	for (i = 0; i < pn->nr; i++) {
+		struct gpreempt_policy_tenant *t = gpreempt_debt_tenant_of(pn, pn->queues[i]);
+
+		if (tenants)
+			t->share.server.woke = false;
+		if (t == gpreempt_debt_tenant_of(pn, leader))
+			wfq_share_of(pn->queues[i])->server.woke = false;
+	}
 }
 
 static void wfq_decided(struct gpreempt_policy_node *pn, u64 now_ns)
 {
-	bool keep_turn = !pn->level_valid || pn->level_relief;
+	bool keep_turn = !pn->level_valid || pn->level_relief || now_ns < pn->kept_until_ns;
+	const struct gpreempt_policy_queue *leader = NULL;
+	bool tenants = false, shares = false;
 	u32 i;
 
+	for (i = 0; i < pn->nr; i++) {
+		wfq_note(pn, wfq_share_of(pn->queues[i]), now_ns);
+		wfq_note(pn, wfq_tenant_share(pn, pn->queues[i]), now_ns);
+	}
 	for (i = 0; i < pn->nr; i++) {
 		wfq_forget(wfq_share_of(pn->queues[i]), keep_turn);
 		wfq_forget(wfq_tenant_share(pn, pn->queues[i]), keep_turn);
 	}
 	for (i = 0; i < pn->nr; i++) {
 		const struct gpreempt_policy_queue *q = pn->queues[i];
-		struct gpreempt_policy_tenant *t = gpreempt_debt_tenant_of(pn, q);
 		bool runs = gpreempt_policy_stays(q) && !q->spared;
-		bool turn = !keep_turn && q->rank == pn->level_rank;
 
-		if (!q->pass.demand[1])
+		if (!q->pass.demand[1] || !runs)
 			continue;
-		wfq_note(wfq_share_of(q), t->vtime_ns, runs, turn);
-		wfq_note(&t->share, pn->vtime_ns, runs, turn);
+		wfq_share_of(q)->ran = true;
+		wfq_tenant_share(pn, q)->ran = true;
+		if (keep_turn || q->rank != pn->level_rank)
+			continue;
+		leader = q;
+		tenants |= wfq_give_turn(wfq_tenant_share(pn, q));
+		shares |= wfq_give_turn(wfq_share_of(q));
 	}
+	if (tenants || shares)
+		wfq_begin(pn, leader, tenants);
 }
 
-/*
- * When is the one that has the device a slice ahead of the next: of the tenants, or of the shares
- * of @in? Says which tenant has it.
- */
+/* When does the turn of a share end, if no work ends it before? */
 static u64 wfq_turn_ns(const struct gpreempt_policy_node *pn,
-		       const struct gpreempt_policy_tenant *in,
-		       const struct gpreempt_policy_tenant **holder)
+		       const struct gpreempt_policy_share *s)
 {
-	const struct gpreempt_policy_share *running = NULL;
-	s64 first = 0, second = -GPREEMPT_RANK_RELIEF, rank;
-	u32 i;
+	u64 turn_ns = server_turn_ns(pn, &s->server);
 
-	for (i = 0; i < pn->nr; i++) {
-		const struct gpreempt_policy_queue *q = pn->queues[i];
-		const struct gpreempt_policy_tenant *t = gpreempt_debt_tenant_of(pn, q);
-		const struct gpreempt_policy_share *s = in ? wfq_share_of(q) : &t->share;
-
-		/* What waits for its job elsewhere comes last, whatever its rank. */
-		if ((in && t != in) || !s->wanted || q->pass.spins)
-			continue;
-		rank = wfq_rank_of(in ? in->vtime_ns : pn->vtime_ns, pn->params.slice_ns, s);
-		if (s->turn && s->ran) {
-			running = s;
-			first = rank;
-			*holder = t;
-		} else if (!s->turn && rank > second) {
-			second = rank;
-		}
-	}
-	if (!running || second == -GPREEMPT_RANK_RELIEF || second > first)
-		return GPREEMPT_FOREVER_NS;
-	return (u64)(first - second) / WFQ_PLACES * running->weight / GPREEMPT_WEIGHT_NORMAL + 1;
+	return s->turn && s->ran && s->server.turn_ns < turn_ns ? turn_ns - s->server.turn_ns :
+								  GPREEMPT_FOREVER_NS;
 }
 
 static u64 wfq_next_ns(const struct gpreempt_policy_node *pn, u64 now_ns)
 {
-	const struct gpreempt_policy_tenant *holder = NULL;
-	u64 next_ns = wfq_turn_ns(pn, NULL, &holder), own_ns;
+	u64 next_ns = GPREEMPT_FOREVER_NS;
+	bool waits = false;
+	u32 i;
 
-	own_ns = holder ? wfq_turn_ns(pn, holder, &holder) : GPREEMPT_FOREVER_NS;
-	return own_ns < next_ns ? own_ns : next_ns;
+	for (i = 0; i < pn->nr; i++) {
+		const struct gpreempt_policy_queue *q = pn->queues[i];
+
+		next_ns = gpreempt_earlier(next_ns, wfq_turn_ns(pn, wfq_share_of(q)));
+		next_ns = gpreempt_earlier(next_ns, wfq_turn_ns(pn, wfq_tenant_share(pn, q)));
+		waits |= q->pass.demand[1] && !gpreempt_policy_stays(q) && !q->pass.spins;
+	}
+	return waits ? next_ns : GPREEMPT_FOREVER_NS;
 }
 
 const struct gpreempt_policy_ops gpreempt_policy_wfq = {

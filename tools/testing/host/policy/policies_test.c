@@ -40,7 +40,7 @@ TEST(another_policy_begins_anew, "whoever decides from now on finds no accounts,
 
 	for (i = 0; i < 3; i++) {
 		queues[i] = new_queue(new_process(), LOW);
-		queues[i]->policy.share.vtime_ns = queues[i]->process->policy.share.vtime_ns = 5;
+		queues[i]->policy.share.server.vtime_ns = queues[i]->process->policy.share.server.vtime_ns = 5;
 		queues[i]->policy.due_ns = 5;
 		queues[i]->policy.aged_until_ns = node.now_ns + SEC;
 	}
@@ -48,7 +48,7 @@ TEST(another_policy_begins_anew, "whoever decides from now on finds no accounts,
 	gpreempt_policy_use(&node.policy, gpreempt_policies[0]);
 	CHECK(node.policy.changed);
 	for (i = 0; i < 3; i++) {
-		CHECK_EQ(queues[i]->policy.share.vtime_ns + queues[i]->process->policy.share.vtime_ns, 0);
+		CHECK_EQ(queues[i]->policy.share.server.vtime_ns + queues[i]->process->policy.share.server.vtime_ns, 0);
 		CHECK_EQ(queues[i]->policy.due_ns, 0);
 		CHECK_EQ(queues[i]->policy.aged_until_ns, 0);
 	}

@@ -225,8 +225,8 @@ TEST(share_starves_none_below_a_class, "below a class that always works, each gr
 	start_all(2);
 	passes_for(10 * SEC, POLL);
 	CHECK(node.nr_relief > 5);
-	CHECK(node.entities[gpreempt_share_members(1)].served_ns > 60 * MS);
-	CHECK(node.entities[gpreempt_share_members(2)].served_ns > 60 * MS);
+	CHECK(node.entities[gpreempt_share_members(1)].server.served_ns > 60 * MS);
+	CHECK(node.entities[gpreempt_share_members(2)].server.served_ns > 60 * MS);
 }
 
 TEST(share_leaves_nothing_idle, "a group whose work ends gives its turn to the other at once, which then has the device alone")
@@ -272,7 +272,7 @@ TEST(share_debt_has_a_bound, "a group that comes back is a slice ahead of the ot
 	start_hog(q[B]);
 	passes_for(100 * MS, POLL);
 	/* As if it had worked for days before the others came */
-	group(1)->vtime_ns += 10 * SEC;
+	group(1)->server.vtime_ns += 10 * SEC;
 	start_hog(q[A]);
 	pass();
 	run_for(2, 200 * MS);
@@ -453,7 +453,7 @@ TEST(share_pays_for_no_time_unseen, "a node that did not look for an hour charge
 	node.now_ns += 3600 * SEC;
 	pass();
 	CHECK(time_until(q[A], true, SEC) < 100 * MS);
-	CHECK(group(1)->served_ns < SEC);
+	CHECK(group(1)->server.served_ns < SEC);
 }
 
 TEST(share_maximum_takes_those_below_along, "the maximum of a group holds for the groups below it together")

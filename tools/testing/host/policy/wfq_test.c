@@ -189,6 +189,71 @@ TEST(wfq_weights_of_priorities, "a step of priority is worth a quarter more, thr
 	CHECK_EQ_AFTER(MS, q->policy.share.weight, 9);
 }
 
+/* ---- gaps ---- */
+
+/* A service of short kernels beside one without end. Each of its kernels comes so long after the last one's end. */
+struct service {
+	struct queue *q;
+	u64 kernel_ns;
+	u64 gap_ns;
+	u64 left_ns;
+	u64 next_ns;
+	u64 ran_ns;
+};
+
+static void serve(struct service *s)
+{
+	if (s->left_ns && on_device(s->q)) {
+		s->ran_ns += POLL;
+		s->left_ns -= POLL < s->left_ns ? POLL : s->left_ns;
+		if (!s->left_ns) {
+			drain(s->q);
+			s->next_ns = node.now_ns + s->gap_ns;
+		}
+	}
+	if (!s->left_ns && node.now_ns >= s->next_ns) {
+		s->left_ns = s->kernel_ns;
+		submit(s->q, 2);
+		s->q->rptr++;
+		s->q->waves = 64;
+	}
+}
+
+/* What the service has of the device beside one of equal weight, in percent, where a hardware pass takes so long */
+static u64 served_over_gaps(u64 kernel_ns, u64 gap_ns, u64 pass_ns)
+{
+	struct service s = { .kernel_ns = kernel_ns, .gap_ns = gap_ns };
+	u64 end_ns;
+
+	two_shares();
+	s.q = q[0];
+	start_hog(q[1]);
+	pass();
+	for (end_ns = node.now_ns + 5 * SEC; node.now_ns < end_ns; node.now_ns += POLL) {
+		serve(&s);
+		node.policy.pass_ns = pass_ns;
+		pass();
+	}
+	return s.ran_ns * 100 / (5 * SEC);
+}
+
+TEST(shares_are_had_over_gaps, "under wfq a service that submits one kernel after the other has its share beside one without end: its turn outlasts short gaps, and it interrupts when it comes back after long ones")
+{
+	static const struct { u64 kernel_ns; u64 gap_ns; u32 least; u32 most; } cases[] = {
+		{ 2 * MS, 0, 45, 55 }, { 2 * MS, 200 * US, 40, 52 }, { 2 * MS, 2 * MS, 40, 52 }, { 2 * MS, 20 * MS, 8, 10 }, { 400 * US, 200 * US, 30, 36 }, { 20 * MS, 20 * MS, 40, 52 },
+	};
+
+	EACH_ANEW(i, ARRAY_SIZE(cases), "kernels of %llu us, gaps of %llu us: ", (unsigned long long)cases[i].kernel_ns / US,
+		  (unsigned long long)cases[i].gap_ns / US)
+		CHECK_WITHIN(served_over_gaps(cases[i].kernel_ns, cases[i].gap_ns, 100 * US), cases[i].least, cases[i].most);
+}
+
+TEST(short_bursts_end_no_turn, "under wfq what comes for less than half a switch ends no turn of another share")
+{
+	CHECK_WITHIN(served_over_gaps(POLL, 5 * MS, 400 * US), 1, 3);
+	CHECK(q[1]->preempted <= 5 * SEC / (20 * 400 * US));
+}
+
 /* ---- ranks and turns ---- */
 
 /* That of its process, which is a tenant by itself. */
@@ -197,11 +262,12 @@ static struct gpreempt_policy_share *share(struct queue *q)
 	return &q->process->policy.alone.share;
 }
 
-TEST(wfq_ranks, "a rank is how far ahead of the line a share is, a slice less for the one whose turn it is; who is behind has no credit")
+TEST(wfq_ranks, "a rank is how far ahead of the line a share is; one that comes is a slice ahead or behind at most, and whose turn goes on is first")
 {
 	static const struct { s64 ahead_ns; u32 weight; bool turn; s64 virtual_ns; } cases[] = {
-		{ 0, 100, false, 0 }, { 7 * MS, 100, false, 7 * MS }, { -3 * (s64)MS, 100, false, 0 }, { 0, 100, true, -5 * (s64)MS }, { 7 * MS, 100, true, 2 * MS },
-		{ 7 * MS, 50, true, -3 * (s64)MS }, { -1, 200, true, -2500 * (s64)US }, { -1, 100, false, 0 }, { 1, 100, false, 1 },
+		{ 0, 100, false, 0 }, { 3 * (s64)MS, 100, false, 3 * (s64)MS }, { 7 * (s64)MS, 100, false, 5 * (s64)MS },
+		{ -3 * (s64)MS, 100, false, -3 * (s64)MS }, { -7 * (s64)MS, 100, false, -5 * (s64)MS }, { 30 * (s64)MS, 50, false, 10 * (s64)MS },
+		{ -30 * (s64)MS, 200, false, -2500 * (s64)US }, { 1, 100, false, 1 }, { 3 * (s64)MS, 100, true, -(1LL << 50) },
 	};
 	struct queue *q = new_queue(new_process(), HIGH);
 
@@ -212,7 +278,7 @@ TEST(wfq_ranks, "a rank is how far ahead of the line a share is, a slice less fo
 		q->process->policy.weight = cases[i].weight;
 		share(q)->ran = share(q)->wanted = false;
 		node.policy.vtime_ns = 3 * SEC;
-		share(q)->vtime_ns = 3 * SEC + cases[i].ahead_ns;
+		share(q)->server.vtime_ns = 3 * SEC + cases[i].ahead_ns;
 		share(q)->turn = cases[i].turn;
 		CHECK_EQ_AFTER(POLL, q->policy.rank, -cases[i].virtual_ns * 1024);
 	}
@@ -226,22 +292,23 @@ TEST(wfq_shares_far_apart, "shares that are further apart than ranks can say kee
 	submit(far, 1);
 	submit(near, 1);
 	pass();
-	share(far)->vtime_ns = 1ULL << 60;
+	share(far)->server.vtime_ns = 1ULL << 60;
+	share(far)->turn = false;
 	look();
 	CHECK(far->policy.rank < near->policy.rank);
 	CHECK_EQ(far->policy.rank, -((1LL << 60) + share(far)->index));
-	share(far)->vtime_ns = share(near)->vtime_ns;
+	share(far)->server.vtime_ns = share(near)->server.vtime_ns;
+	far->process->policy.share.turn = false;
+	near->process->policy.share.turn = true;
 	share(near)->turn = true;
-	near->process->policy.weight = 1;
-	node.params.slice_ns = 1ULL << 49;
 	look();
 	CHECK_EQ(near->policy.rank, (1LL << 60) - share(near)->index);
 	CHECK(near->policy.rank < GPREEMPT_RANK_RELIEF);
 }
 
-TEST(wfq_says_when_a_turn_ends, "a turn ends when its share is a slice ahead of the next one that wants the device, whatever its weight; nobody else counts")
+TEST(wfq_says_when_a_turn_ends, "a turn ends when its share has had the device for a slice and another one waits, whatever its weight; nobody else counts")
 {
-	static const u32 weights[] = { 100, 50, 400, 1 };
+	static const u32 weights[] = { 100, 50, 400 };
 	struct queue *idle, *third;
 
 	EACH_ANEW(i, ARRAY_SIZE(weights), "weight %u: ", weights[i]) {
@@ -259,14 +326,14 @@ TEST(wfq_says_when_a_turn_ends, "a turn ends when its share is a slice ahead of 
 		low = new_queue(new_process(), HIGH);
 		start_hog(low);
 		CHECK_AFTER(MS, on_device(high) && !on_device(low));
-		/* The other one begins where the line is. */
-		CHECK_EQ(share(low)->vtime_ns, node.policy.vtime_ns);
-		CHECK_EQ(node.decision.next_ns, node.params.slice_ns + 1);
+		/* The other one begins half a slice ahead of the line. */
+		CHECK_EQ(share(low)->server.vtime_ns, node.policy.vtime_ns + node.params.slice_ns / 2);
+		CHECK_EQ(node.decision.next_ns, node.params.slice_ns - MS);
 		CHECK(share(low)->wanted && !share(low)->ran && !share(low)->turn);
-		CHECK_EQ_AFTER(2 * MS, node.decision.next_ns, node.params.slice_ns - 2 * MS + 1);
+		CHECK_EQ_AFTER(2 * MS, node.decision.next_ns, node.params.slice_ns - 3 * MS);
 		third = new_queue(new_process(), HIGH);
 		start_hog(third);
-		CHECK_EQ_AFTER(MS, node.decision.next_ns, node.params.slice_ns - 3 * MS + 1);
+		CHECK_EQ_AFTER(MS, node.decision.next_ns, node.params.slice_ns - 4 * MS);
 		/* What has no work any more does not want it. */
 		drop_queue(low);
 		drop_queue(third);

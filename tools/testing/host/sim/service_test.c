@@ -298,6 +298,32 @@ TEST(stamps_are_bounded,
 	}
 }
 
+/* ---- weights ---- */
+
+TEST(a_weight_holds_with_host_gaps,
+     "under wfq a service of equal weight beside work without end has its half while its gaps are "
+     "shorter than a switch, at its own cost, and nine tenths of what it has alone while they are "
+     "longer")
+{
+	static const struct {
+		u64 gap_ns;
+		u64 gap_most_ns;
+		double least_pct;
+	} cases[] = { { 10 * US, 0, 45 }, { 50 * US, 200 * US, 29 }, { MS, 0, 15 } };
+
+	EACH(i, 3, "gaps of %.2f ms: ", cases[i].gap_ns / 1e6) {
+		begin(10 * SEC);
+		config.policy = "wfq";
+		add_gappy(HIGH, 200 * US, cases[i].gap_ns, cases[i].gap_most_ns)->weight = 100;
+		add_endless(HIGH, 1, 20 * MS)->weight = 100;
+		simulate();
+		printf("# gaps of %.2f ms: has %.1f %%, the other %.1f %%\n",
+		       cases[i].gap_ns / 1e6, pct(0), pct(1));
+		CHECK(pct(0) >= cases[i].least_pct);
+		CHECK(pct(0) <= 51);
+	}
+}
+
 /* ---- deadlines ---- */
 
 static struct sim_class *add_task(u64 period_ns, u32 kernels)
