@@ -361,6 +361,8 @@ struct gpreempt_policy_tenant {
  * @used_ns: device time that it has had in this period
  * @period_at_ns: when the period began
  * @server: its account; its weight is what it counts
+ * @gone_ns: virtual time of the furthest child that went: new ones begin there, unless all are
+ *	further; 0: none went
  * @tenant: of the processes that are directly in a group, but for the root: what they are
  *
  * The caller provides the storage, zeroed, and writes what is before @wants.
@@ -387,6 +389,7 @@ struct gpreempt_policy_entity {
 	u64 used_ns;
 	u64 period_at_ns;
 	struct gpreempt_policy_server server;
+	u64 gone_ns;
 	struct gpreempt_policy_tenant tenant;
 };
 

@@ -238,10 +238,8 @@ static void group_copy(struct gpreempt_node *gn, u32 at, const struct place *pla
 	struct gpreempt_node_group *node = group_node(gn);
 	struct gpreempt_policy_entity *e = &node->entities[2 * at], *members = e + 1;
 
-	if (node->serials[at] != place->serial) {
-		*e = (struct gpreempt_policy_entity){ 0 };
-		*members = (struct gpreempt_policy_entity){ 0 };
-	}
+	if (node->serials[at] != place->serial)
+		gpreempt_share_forget(node->entities, at);
 	node->serials[at] = place->serial;
 	e->used = place->used;
 	e->weight = at == ROOT ? GPREEMPT_WEIGHT_NORMAL : place->group.weight;

@@ -42,6 +42,11 @@ static inline void server_learn_burst(struct gpreempt_policy_server *s, u64 slic
 				    had_ns;
 }
 
+static inline bool server_is_new(const struct gpreempt_policy_server *s)
+{
+	return !s->served_ns && !s->vtime_ns;
+}
+
 /*
  * It comes: a slice behind or ahead of the least of the others at most. A new one begins half a
  * slice ahead: to be made anew is no way to come before others. @most_ns: what a slice counts as
@@ -54,7 +59,7 @@ static inline void server_come(struct gpreempt_policy_server *s, u64 floor_ns, u
 	server_learn_burst(s, slice_ns);
 	if (ahead_ns > most_ns)
 		s->vtime_ns = floor_ns + most_ns;
-	else if (!s->served_ns && !s->vtime_ns && ahead_ns < most_ns / 2)
+	else if (server_is_new(s) && ahead_ns < most_ns / 2)
 		s->vtime_ns = floor_ns + most_ns / 2;
 	else if (ahead_ns < -most_ns)
 		s->vtime_ns = floor_ns - most_ns;

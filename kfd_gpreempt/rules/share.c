@@ -30,11 +30,11 @@
  * *Coming and going.* A turn ends with the work. Where a group had short gaps between its kernels
  * before, it keeps its turn for as long as they took: otherwise a program that submits one kernel
  * after the other would lose a turn for each. A group that comes back is no more than a slice
- * behind or ahead of the others: time without work is no credit. A new one begins half a slice
- * ahead, so a group that is made anew gains nothing. One that comes while another one has its turn
- * ends that turn, if it would still be no further than the other one after what it needs from
- * coming to going, and if that is worth half a switch. So groups that submit one kernel after the
- * other have what they were promised.
+ * behind or ahead of the others: time without work is no credit. A new one begins where one that
+ * went has been, or half a slice ahead: a group that is made anew gains nothing. One that comes
+ * while another one has its turn ends that turn, if it would still be no further than the other one
+ * after what it needs from coming to going, and if that is worth half a switch. So groups that
+ * submit one kernel after the other have what they were promised.
  *
  * *Maximum.* A group that has had its quota of device time in a period is off the device until the
  * next one begins, with all groups below it, at every priority and under every policy. What it had
@@ -95,6 +95,24 @@ void gpreempt_share_use(struct gpreempt_policy_node *pn, struct gpreempt_policy_
 	pn->share_doubt = false;
 	for (i = 0; !nr_entities && i < pn->nr + pn->nr_dormant; i++)
 		pn->queues[i]->kept_off &= GPREEMPT_KEPT_HOLD;
+}
+
+/**
+ * gpreempt_share_forget() - a group goes, and another one may take its place
+ * @entities: those of the node
+ * @group: the group, by number
+ *
+ * Zeroes both of its entities. A new group beside it begins no earlier than it got: a group that is
+ * made anew all the time neither gains by that nor begins at the end each time.
+ */
+void gpreempt_share_forget(struct gpreempt_policy_entity *entities, u32 group)
+{
+	struct gpreempt_policy_entity *e = &entities[2 * group], *parent = &entities[e->parent];
+
+	if ((s64)(e->server.vtime_ns - parent->gone_ns) > 0)
+		parent->gone_ns = e->server.vtime_ns;
+	e[0] = (struct gpreempt_policy_entity){ 0 };
+	e[1] = (struct gpreempt_policy_entity){ 0 };
 }
 
 static u32 share_of_queue(const struct gpreempt_policy_queue *q)
@@ -373,10 +391,15 @@ static void share_place(struct gpreempt_policy_node *pn)
 
 	SHARE_FOR_EACH(pn, i) {
 		struct gpreempt_policy_entity *e = &pn->entities[i];
+		const struct gpreempt_policy_entity *parent = &pn->entities[e->parent];
+		u64 floor_ns;
 
-		if (i != SHARE_ROOT && !share_stayed(pn, e))
-			server_come(&e->server, share_floor(pn, e->parent), slice_ns,
-				    (s64)share_virtual_ns(e, slice_ns));
+		if (i == SHARE_ROOT || share_stayed(pn, e))
+			continue;
+		floor_ns = share_floor(pn, e->parent);
+		if (server_is_new(&e->server) && parent->gone_ns)
+			e->server.vtime_ns = gpreempt_later(parent->gone_ns, floor_ns);
+		server_come(&e->server, floor_ns, slice_ns, (s64)share_virtual_ns(e, slice_ns));
 	}
 }
 

@@ -11,6 +11,7 @@
 
 void gpreempt_share_use(struct gpreempt_policy_node *pn, struct gpreempt_policy_entity *entities,
 			u32 nr_entities);
+void gpreempt_share_forget(struct gpreempt_policy_entity *entities, u32 group);
 bool gpreempt_share_look(struct gpreempt_policy_node *pn, u64 now_ns);
 void gpreempt_share_decided(struct gpreempt_policy_node *pn, u64 now_ns);
 void gpreempt_share_runs(struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q);

@@ -96,6 +96,17 @@ struct gpreempt_policy_entity *new_group(u16 parent, u32 weight)
 	return &node.entities[2 * node.nr_groups - 2];
 }
 
+/* It goes, and one like it comes. */
+void remake_group(u32 number)
+{
+	struct gpreempt_policy_entity *e = &node.entities[2 * number], was = *e;
+
+	gpreempt_share_forget(node.entities, number);
+	e[0] = (struct gpreempt_policy_entity){ .used = true, .parent = was.parent, .weight = was.weight };
+	e[1] = (struct gpreempt_policy_entity){ .used = true, .parent = 2 * number, .weight = GPREEMPT_WEIGHT_NORMAL };
+	gpreempt_share_use(&node.policy, node.entities, node.policy.nr_entities);
+}
+
 /* Of a process of its own, in this group. */
 struct queue *new_queue_in(u16 group, s32 priority)
 {

@@ -138,6 +138,7 @@ extern struct queue *low, *middle, *high;
 struct process *new_process(void);
 struct queue *new_queue(struct process *process, s32 priority);
 struct gpreempt_policy_entity *new_group(u16 parent, u32 weight);
+void remake_group(u32 number);
 struct queue *new_queue_in(u16 group, s32 priority);
 struct queue *new_explicit_queue(struct process *process, s32 priority);
 

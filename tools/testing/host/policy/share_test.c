@@ -279,6 +279,31 @@ TEST(share_debt_has_a_bound, "a group that comes back is a slice ahead of the ot
 	CHECK_WITHIN(part(A, 200 * MS), 44, 56);
 }
 
+/* The first group goes, and one like it comes, so often. What it has of the device, in percent. */
+static double part_if_remade(u32 weight, u64 every_ns)
+{
+	u64 had_ns = 0, ns;
+
+	two_groups(weight, 100);
+	start_all(2);
+	for (ns = 0; ns < 10 * SEC; ns += every_ns) {
+		run_for(2, every_ns);
+		had_ns += ran_ns[A];
+		remake_group(1);
+	}
+	return 100.0 * had_ns / ns;
+}
+
+TEST(share_made_anew_gains_nothing, "a group that is made anew all the time has what it has if it stays, no more and no less")
+{
+	static const u64 every_ns[] = { 100 * SEC, 200 * MS, 50 * MS, 10 * MS };
+
+	EACH_ANEW(i, ARRAY_SIZE(every_ns), "each %llu us: ", (unsigned long long)every_ns[i] / US)
+		CHECK_WITHIN(part_if_remade(100, every_ns[i]), 45, 53);
+	EACH_ANEW(i, ARRAY_SIZE(every_ns), "of a tenth, each %llu us: ", (unsigned long long)every_ns[i] / US)
+		CHECK_WITHIN(part_if_remade(11, every_ns[i]), 8, 11);
+}
+
 TEST(share_keeps_a_turn_over_short_gaps, "a group whose program waits shortly between two kernels has its three quarters all the same")
 {
 	u64 end_ns, had_ns = 0;

@@ -1376,14 +1376,18 @@ static void make_queue(struct queue *q, const struct sim_class *class, u32 numbe
 static void make_group(u32 number)
 {
 	const struct sim_group *g = &sim.config->groups[number];
+	struct gpreempt_policy_entity *e = &sim.entities[2 * number], *members = e + 1;
 
-	sim.entities[2 * number] = (struct gpreempt_policy_entity){
-		.used = true, .parent = 2 * g->parent, .weight = g->weight, .min_pct = g->min_pct, .quota_ns = g->quota_ns,
-		.period_ns = g->period_ns,
-	};
-	sim.entities[2 * number + 1] = (struct gpreempt_policy_entity){
-		.used = true, .parent = 2 * number, .weight = GPREEMPT_WEIGHT_NORMAL,
-	};
+	gpreempt_share_forget(sim.entities, number);
+	e->used = true;
+	e->parent = 2 * g->parent;
+	e->weight = g->weight;
+	e->min_pct = g->min_pct;
+	e->quota_ns = g->quota_ns;
+	e->period_ns = g->period_ns;
+	members->used = true;
+	members->parent = 2 * number;
+	members->weight = GPREEMPT_WEIGHT_NORMAL;
 	if (g->remade_ns)
 		push(sim.now_ns + g->remade_ns, REMAKE, NONE, number);
 }
