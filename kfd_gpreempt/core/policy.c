@@ -97,7 +97,8 @@
  * * the minimum run delays the preemption of one queue (``gpreempt_min_run_us``),
  * * work that is about to end is waited for instead of being preempted (``gpreempt_drain_us``),
  * * the resume delay delays resumes (``gpreempt_resume_delay_us``). So do short gaps and the
- *   overhead budget, under ``hpf`` only: where queues take turns, a gap is another queue's turn.
+ *   overhead budget, under ``hpf`` only. Under ``wfq`` a turn lasts over short gaps (`Shares`_);
+ *   under ``edf`` a gap is another queue's turn.
  *
  * Strict priority can wait for itself for ever, through a chain that the blocked rule does not see.
  * A turn for a debt ends that. Sharing the device would not: the device restores the higher queue's
@@ -790,11 +791,11 @@ static void policy_find_inversion(const struct gpreempt_policy_node *pn, struct 
 static u64 policy_resume_from(const struct gpreempt_policy_node *pn,
 			      const struct gpreempt_policy_queue *q, u64 now_ns)
 {
-	u64 wait_ns = policy_budget_wait_after(pn, demand_switch_ns(pn), now_ns),
-	    delay_ns = pn->params.resume_delay_ns, from_ns;
+	u64 delay_ns = pn->params.resume_delay_ns, wait_ns, from_ns;
 
 	if (pn->ops->rotates)
 		return pn->kept_until_ns;
+	wait_ns = policy_budget_wait_after(pn, demand_switch_ns(pn), now_ns);
 	delay_ns = gpreempt_later(delay_ns, demand_gap_wait_ns(&q->gaps, demand_short_gap_ns(pn)));
 	from_ns = q->outranked_ns + delay_ns;
 	if (wait_ns)
@@ -2296,7 +2297,7 @@ static noinline void policy_tell_shares(struct gpreempt_policy_node *pn, u64 now
 
 	gpreempt_share_decided(pn, now_ns);
 	for (q = pn->busy; q; q = q->pass.next_busy)
-		if (q->pass.demand[1] && gpreempt_policy_stays(q) && !q->spared)
+		if (gpreempt_policy_runs(q))
 			gpreempt_share_runs(pn, q);
 }
 

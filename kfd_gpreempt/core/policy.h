@@ -491,7 +491,7 @@ struct gpreempt_policy_job {
  * @turn_above: with @turn: that is a class above its own
  * @turn_next_ns: with @turn_leads: a debt that is worth one class more
  * @turn_until_ns: with @turn: it ends then at the latest
- * @share: wfq: its account
+ * @share: wfq and edf: its account
  * @alone: without @user: for whom it works
  *
  * The caller provides the storage, zeroed, and leaves what is after @armed alone.
@@ -735,7 +735,7 @@ struct gpreempt_policy_request {
  * @standing: of this pass, by the policy: see &gpreempt_policy_ops.rotates
  * @missing: of the last pass that was about it: what it lacked in rank to run beside the
  *	level; 0 or less: nothing
- * @share: wfq: its account, if it has a weight of its own
+ * @share: wfq and edf: its account, if it has a weight or a deadline of its own
  * @due_ns: edf: when the work that it has, or had in this period, is missed; 0: never had any
  * @decided_wptr: edf: its write pointer at the last decision
  * @missed: edf: deadlines that passed before its work was done
@@ -1121,6 +1121,12 @@ static inline bool gpreempt_policy_matters(const struct gpreempt_policy_node *pn
 static inline bool gpreempt_policy_stays(const struct gpreempt_policy_queue *q)
 {
 	return q->preempted ? q->action == GPREEMPT_RESUME : q->action != GPREEMPT_PREEMPT;
+}
+
+/* The same of one with work that would not be off the device if its node did not only observe */
+static inline bool gpreempt_policy_runs(const struct gpreempt_policy_queue *q)
+{
+	return q->pass.demand[1] && gpreempt_policy_stays(q) && !q->spared;
 }
 
 /* Does a queue with this verdict have to yield, even if something keeps it on the device? */

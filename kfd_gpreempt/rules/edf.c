@@ -116,7 +116,7 @@ static u32 edf_count(struct gpreempt_policy_node *pn, u64 now_ns)
 	return gpreempt_later(nr, 1);
 }
 
-/* What is its own of a period: its part, less what debts of those without a deadline may take. */
+/* A server owns its part of a period, less what debts of work without a deadline may take. */
 static u64 edf_runtime_ns(const struct gpreempt_policy_node *pn,
 			  const struct gpreempt_policy_share *s)
 {
@@ -127,8 +127,8 @@ static u64 edf_runtime_ns(const struct gpreempt_policy_node *pn,
 }
 
 /*
- * From now on it has one of so many parts, of a period of such a length. Of the period that it is
- * in it has what is its own by now, less what it has had, but no less than its part of the rest.
+ * Gives a server its part and its period. If its part becomes smaller, it has of the present period
+ * what it owns by now, less what it has had, but no less than its part of the rest.
  */
 static void edf_set_parts(const struct gpreempt_policy_node *pn, struct gpreempt_policy_share *s,
 			  u32 parts, u64 deadline_ns, u64 now_ns)
@@ -176,8 +176,8 @@ static struct gpreempt_policy_share *edf_list(struct gpreempt_policy_node *pn, u
 }
 
 /*
- * It has used so much more of its part. Who has used up its part of a period has work that is due
- * with the next period: it runs on if no other wants the device more urgently.
+ * Charges a server. When its part of the period is used up its work is due at the end of the next
+ * one: it runs on if no other work is due sooner.
  */
 static void edf_charge(const struct gpreempt_policy_node *pn, struct gpreempt_policy_share *s,
 		       u64 used_ns)
@@ -194,7 +194,10 @@ static void edf_charge(const struct gpreempt_policy_node *pn, struct gpreempt_po
 	s->due_ns = s->end_ns;
 }
 
-/* It has work again. What is left of its part is its own, if it is no more than time has earned. */
+/*
+ * A server gets work. It keeps what is left of its part if the rest of the period earns as much;
+ * otherwise a period begins.
+ */
 static void edf_wake(const struct gpreempt_policy_node *pn, struct gpreempt_policy_share *s,
 		     u64 deadline_ns, u64 now_ns)
 {
@@ -233,7 +236,7 @@ static void edf_account(struct gpreempt_policy_node *pn, struct gpreempt_policy_
 	struct gpreempt_policy_share *s;
 	u32 i;
 
-	/* What ran is not known of a node that has not looked for long. */
+	/* A node that has not looked for long does not know what ran. */
 	passed_ns = gpreempt_earlier(passed_ns, GPREEMPT_CONTENDED_NS);
 	owned_ns = edf_owned_ns(first, now_ns - passed_ns, passed_ns);
 	pn->ranked_ns = now_ns;
@@ -257,7 +260,7 @@ static void edf_account(struct gpreempt_policy_node *pn, struct gpreempt_policy_
 	}
 }
 
-/* When the work that it has is due by what it may use; 0: it has no deadline. */
+/* When its server has the work of a queue due; 0: the queue has no deadline. */
 static u64 edf_due_of(const struct gpreempt_policy_queue *q)
 {
 	return edf_deadline_of(q) ? edf_server_of(q)->due_ns : 0;
@@ -300,7 +303,7 @@ static void edf_rank(struct gpreempt_policy_node *pn, u64 now_ns)
 	}
 }
 
-/* Who has the device with work is charged. */
+/* A server runs, and will be charged, if one of its queues has work and the device. */
 static void edf_decided(struct gpreempt_policy_node *pn, u64 now_ns)
 {
 	u32 i;
@@ -316,10 +319,10 @@ static void edf_decided(struct gpreempt_policy_node *pn, u64 now_ns)
 		struct gpreempt_policy_share *s = edf_server_of(q);
 
 		q->decided_wptr = q->seen.wptr;
-		if (!edf_is_dated(q) || !q->pass.demand[1])
+		if (!edf_is_dated(q))
 			continue;
-		s->wanted = true;
-		s->ran |= gpreempt_policy_stays(q) && !q->spared;
+		s->wanted |= q->pass.demand[1];
+		s->ran |= gpreempt_policy_runs(q);
 	}
 }
 
@@ -331,7 +334,6 @@ static u64 edf_next_ns(const struct gpreempt_policy_node *pn, u64 now_ns)
 
 	for (i = 0; i < pn->nr; i++) {
 		const struct gpreempt_policy_queue *q = pn->queues[i];
-
 		const struct gpreempt_policy_share *s = edf_server_of(q);
 
 		if (q->pass.demand[1] && q->due_ns > now_ns && q->due_ns - now_ns < next_ns)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * server.h - whose turn is it, among those that take turns? For share.c and wfq.c
+ * server.h - turns: how share.c and wfq.c decide who has the device next, and for how long
  *
  * Pure code: see policy.h for what may be used here.
  */

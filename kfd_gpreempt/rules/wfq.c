@@ -265,17 +265,16 @@ static void wfq_rank(struct gpreempt_policy_node *pn, u64 now_ns)
 	}
 }
 
-/* What of it is so at this decision. In a short gap its turn goes on, at its own cost. */
+/*
+ * Notes what a share does at this decision; a second time changes nothing. In a short gap its turn
+ * goes on, at its own cost.
+ */
 static void wfq_note(const struct gpreempt_policy_node *pn, struct gpreempt_policy_share *s,
-		     u64 now_ns)
+		     bool keep_turn, u64 now_ns)
 {
 	server_note(pn, &s->server, s->wants, s->wanted, now_ns);
-	s->ran = s->goes_on && !s->wants;
-}
-
-static void wfq_forget(struct gpreempt_policy_share *s, bool keep_turn)
-{
 	s->wanted = s->wants || s->goes_on;
+	s->ran = s->goes_on && !s->wants;
 	s->turn &= keep_turn;
 }
 
@@ -312,18 +311,13 @@ static void wfq_decided(struct gpreempt_policy_node *pn, u64 now_ns)
 	u32 i;
 
 	for (i = 0; i < pn->nr; i++) {
-		wfq_note(pn, wfq_share_of(pn->queues[i]), now_ns);
-		wfq_note(pn, wfq_tenant_share(pn, pn->queues[i]), now_ns);
-	}
-	for (i = 0; i < pn->nr; i++) {
-		wfq_forget(wfq_share_of(pn->queues[i]), keep_turn);
-		wfq_forget(wfq_tenant_share(pn, pn->queues[i]), keep_turn);
+		wfq_note(pn, wfq_share_of(pn->queues[i]), keep_turn, now_ns);
+		wfq_note(pn, wfq_tenant_share(pn, pn->queues[i]), keep_turn, now_ns);
 	}
 	for (i = 0; i < pn->nr; i++) {
 		const struct gpreempt_policy_queue *q = pn->queues[i];
-		bool runs = gpreempt_policy_stays(q) && !q->spared;
 
-		if (!q->pass.demand[1] || !runs)
+		if (!gpreempt_policy_runs(q))
 			continue;
 		wfq_share_of(q)->ran = true;
 		wfq_tenant_share(pn, q)->ran = true;

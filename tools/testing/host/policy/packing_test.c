@@ -286,8 +286,8 @@ TEST(processes_are_no_deadlines, "under edf a tenant with 2 or 8 processes that 
 	}
 }
 
-/* One with a deadline has worked alone for so long when another one comes. */
-static u64 taken_when_another_comes(u64 alone_ns)
+/* Each with a deadline; only hers has work. */
+static void only_she_works(void)
 {
 	use("edf");
 	node.params.max_hold_ns = 0;
@@ -295,6 +295,12 @@ static u64 taken_when_another_comes(u64 alone_ns)
 	drain(his);
 	hers[0]->process->policy.deadline_ns = 20 * MS;
 	his->process->policy.deadline_ns = 20 * MS;
+}
+
+/* One with a deadline has worked alone for so long when another one comes. */
+static u64 taken_when_another_comes(u64 alone_ns)
+{
+	only_she_works();
 	run(1, alone_ns);
 	her_ns = his_ns = 0;
 	start_hog(his);
@@ -312,12 +318,7 @@ TEST(who_was_late_is_not_owed, "under edf who waited for long, for work of a job
 {
 	struct queue *sooner;
 
-	use("edf");
-	node.params.max_hold_ns = 0;
-	pack(1, HIGH);
-	drain(his);
-	hers[0]->process->policy.deadline_ns = 20 * MS;
-	his->process->policy.deadline_ns = 20 * MS;
+	only_she_works();
 	sooner = new_queue(new_process(), HIGH);
 	sooner->process->policy.job = &jobs[0];
 	jobs[0].dated_elsewhere = true;

@@ -77,13 +77,18 @@ struct queue *new_queue(struct process *process, s32 priority)
 	return q;
 }
 
-static void make_group(u16 parent, u32 weight)
+static void make_group_at(u32 number, u16 parent, u32 weight)
 {
-	u32 at = 2 * node.nr_groups++;
+	u32 at = 2 * number;
 
-	CHECK(at < 2 * NR_GROUPS_MAX);
 	node.entities[at] = (struct gpreempt_policy_entity){ .used = true, .parent = 2 * parent, .weight = weight };
 	node.entities[at + 1] = (struct gpreempt_policy_entity){ .used = true, .parent = at, .weight = GPREEMPT_WEIGHT_NORMAL };
+}
+
+static void make_group(u16 parent, u32 weight)
+{
+	CHECK(node.nr_groups < NR_GROUPS_MAX);
+	make_group_at(node.nr_groups++, parent, weight);
 }
 
 /* Below another one, by number; the root group is 0, and the first one made is 1. */
@@ -99,11 +104,10 @@ struct gpreempt_policy_entity *new_group(u16 parent, u32 weight)
 /* It goes, and one like it comes. */
 void remake_group(u32 number)
 {
-	struct gpreempt_policy_entity *e = &node.entities[2 * number], was = *e;
+	struct gpreempt_policy_entity was = node.entities[2 * number];
 
 	gpreempt_share_forget(node.entities, number);
-	e[0] = (struct gpreempt_policy_entity){ .used = true, .parent = was.parent, .weight = was.weight };
-	e[1] = (struct gpreempt_policy_entity){ .used = true, .parent = 2 * number, .weight = GPREEMPT_WEIGHT_NORMAL };
+	make_group_at(number, was.parent / 2, was.weight);
 	gpreempt_share_use(&node.policy, node.entities, node.policy.nr_entities);
 }
 
@@ -193,6 +197,25 @@ void start_hog(struct queue *q)
 {
 	submit(q, 1000);
 	launch(q, 1, 64);
+}
+
+/* A kernel and a packet behind it, which the device begins with when the queue is there. */
+void begin_kernel(struct queue *q)
+{
+	submit(q, 2);
+	q->rptr++;
+	q->waves = 64;
+}
+
+/* The device works on a kernel that needs @left_ns of it for the time of a look. Returns whether it ends with that. */
+bool ends_with_this_look(struct queue *q, u64 *left_ns)
+{
+	if (!*left_ns || !on_device(q))
+		return false;
+	*left_ns = *left_ns > POLL ? *left_ns - POLL : 0;
+	if (!*left_ns)
+		drain(q);
+	return !*left_ns;
 }
 
 /* It runs, and the ring is empty: only the device knows. */

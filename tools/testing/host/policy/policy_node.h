@@ -150,6 +150,8 @@ void drain(struct queue *q);
 void drain_and_settle(struct queue *q);
 void finish_saved(struct queue *q);
 void start_hog(struct queue *q);
+void begin_kernel(struct queue *q);
+bool ends_with_this_look(struct queue *q, u64 *left_ns);
 void last_kernel(struct queue *q);
 void past_kernel(struct queue *q);
 

@@ -203,19 +203,12 @@ struct service {
 
 static void serve(struct service *s)
 {
-	if (s->left_ns && on_device(s->q)) {
-		s->ran_ns += POLL;
-		s->left_ns -= POLL < s->left_ns ? POLL : s->left_ns;
-		if (!s->left_ns) {
-			drain(s->q);
-			s->next_ns = node.now_ns + s->gap_ns;
-		}
-	}
+	s->ran_ns += s->left_ns && on_device(s->q) ? POLL : 0;
+	if (ends_with_this_look(s->q, &s->left_ns))
+		s->next_ns = node.now_ns + s->gap_ns;
 	if (!s->left_ns && node.now_ns >= s->next_ns) {
 		s->left_ns = s->kernel_ns;
-		submit(s->q, 2);
-		s->q->rptr++;
-		s->q->waves = 64;
+		begin_kernel(s->q);
 	}
 }
 

@@ -160,18 +160,6 @@ static void groups_18(void)
 
 /* ---- deadlines ---- */
 
-static void add_task(u64 period_ns, u64 kernel_ns)
-{
-	struct sim_class *task = add_requests(HIGH, period_ns, 1, kernel_ns);
-
-	task->arrivals = PERIODIC;
-	task->deadline_ns = period_ns;
-	if (kernel_ns > MS) {
-		task->kernels = kernel_ns / MS;
-		task->kernel_ns = MS;
-	}
-}
-
 static void edf_beside_endless(u64 deadline_ns)
 {
 	u64 least = ~0ULL, most = 0, late = 0, done;
@@ -179,10 +167,8 @@ static void edf_beside_endless(u64 deadline_ns)
 
 	for (seed = 1; seed <= 10; seed++) {
 		begin(60 * SEC);
-		config.policy = "edf";
 		config.seed = seed;
-		add_task(100 * MS, 20 * MS);
-		add_endless(HIGH, 1, MS)->deadline_ns = deadline_ns;
+		load_task_beside_endless(deadline_ns);
 		simulate();
 		done = result.classes[0].nr_requests;
 		least = done < least ? done : least;
@@ -304,9 +290,7 @@ static void wfq_gaps(u64 gap_ns, u64 gap_most_ns)
 	double mean_ns = gap_most_ns ? (gap_ns + gap_most_ns) / 2 : gap_ns;
 
 	begin(20 * SEC);
-	config.policy = "wfq";
-	add_gappy(HIGH, 200 * US, gap_ns, gap_most_ns);
-	add_endless(HIGH, 1, 2 * MS);
+	load_weights(gap_ns, gap_most_ns);
 	simulate();
 	printf("has %.1f of %.1f %%, greedy %.1f %%", pct(0),
 	       100.0 * 200 * US / (200 * US + mean_ns), pct(1));
@@ -379,12 +363,8 @@ static void tiny_bursts(void)
 /* Short requests beside so many busy groups that are their equals */
 static void equal_groups(u32 nr)
 {
-	u32 i;
-
 	begin(60 * SEC);
-	in_group(add_requests(HIGH, 20 * MS, 1, MS), 1, 100, 0);
-	for (i = 0; i < nr; i++)
-		in_group(add_endless(HIGH, 1, 2 * MS), 2 + i, 100, 0);
+	load_equals(nr);
 	simulate();
 	printf("request p50 %.1f, p99 %.1f ms, has %.1f of 5 %%, greedy %.1f %% each",
 	       ms_at(0, .5), ms_at(0, .99), pct(0), pct(1));

@@ -171,6 +171,45 @@ void load_minimum(u32 min_pct, u32 weight, u64 kernel_ns, u64 gap_ns)
 	in_group(add_endless(HIGH, 1, 2 * MS), 2, 100, 0);
 }
 
+/* Requests of 1 ms of a group, beside so many greedy ones of equal weight */
+void load_equals(u32 nr)
+{
+	u32 i;
+
+	in_group(add_requests(HIGH, 20 * MS, 1, MS), 1, 100, 0);
+	for (i = 0; i < nr; i++)
+		in_group(add_endless(HIGH, 1, 2 * MS), 2 + i, 100, 0);
+}
+
+/* Under wfq a service of short kernels, whose host has gaps between them, beside a greedy one of equal weight */
+void load_weights(u64 gap_ns, u64 gap_most_ns)
+{
+	config.policy = "wfq";
+	add_gappy(HIGH, 200 * US, gap_ns, gap_most_ns);
+	add_endless(HIGH, 1, 2 * MS);
+}
+
+/* Work that is due when the next comes; long work is of kernels of 1 ms */
+void add_task(u64 period_ns, u64 work_ns)
+{
+	struct sim_class *task = add_requests(HIGH, period_ns, 1, work_ns);
+
+	task->arrivals = PERIODIC;
+	task->deadline_ns = period_ns;
+	if (work_ns > MS) {
+		task->kernels = work_ns / MS;
+		task->kernel_ns = MS;
+	}
+}
+
+/* Under edf a task that needs a fifth of the device, beside work without end that is due so soon */
+void load_task_beside_endless(u64 deadline_ns)
+{
+	config.policy = "edf";
+	add_task(100 * MS, 20 * MS);
+	add_endless(HIGH, 1, MS)->deadline_ns = deadline_ns;
+}
+
 /* A group with a maximum of 30 percent, where a save takes 5 ms */
 void load_maximum(bool beside)
 {

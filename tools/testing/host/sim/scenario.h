@@ -31,6 +31,10 @@ void load_below_pauses(u32 kernels, u64 period_ns, u32 nr_low, u64 low_kernel_ns
 void load_below_poisson(u64 period_ns, u32 nr_low, u64 low_kernel_ns);
 void load_groups_below(u32 nr);
 void load_minimum(u32 min_pct, u32 weight, u64 kernel_ns, u64 gap_ns);
+void load_equals(u32 nr);
+void load_weights(u64 gap_ns, u64 gap_most_ns);
+void add_task(u64 period_ns, u64 work_ns);
+void load_task_beside_endless(u64 deadline_ns);
 void load_maximum(bool beside);
 void load_slow_decode(u64 save_ns, u64 kernel_ns, u64 gap_ns, u64 gap_most_ns);
 void load_batch_below(u32 nr);

@@ -185,18 +185,14 @@ TEST(a_minimum_holds_with_host_gaps,
 }
 
 TEST(a_small_request_waits_for_no_slice,
-     "a group that needs half of its share, in requests of 1 ms, has a p99 of half a slice at most "
+     "a group that needs less than half of its share, in requests of 1 ms, has a p99 of half a slice at most "
      "beside 2 or 8 groups of equal weight that work without end")
 {
 	static const u32 counts[] = { 2, 8 };
 
 	EACH(i, 2, "%u equals: ", counts[i]) {
-		u32 k;
-
 		begin(20 * SEC);
-		in_group(add_requests(HIGH, 20 * MS, 1, MS), 1, 100, 0);
-		for (k = 0; k < counts[i]; k++)
-			in_group(add_endless(HIGH, 1, 2 * MS), 2 + k, 100, 0);
+		load_equals(counts[i]);
 		simulate();
 		printf("# %u equals: p50 %.1f, p99 %.1f ms\n", counts[i], ms_at(0, .5),
 		       ms_at(0, .99));
@@ -333,9 +329,7 @@ TEST(a_weight_holds_with_host_gaps,
 
 	EACH(i, 3, "gaps of %.2f ms: ", cases[i].gap_ns / 1e6) {
 		begin(10 * SEC);
-		config.policy = "wfq";
-		add_gappy(HIGH, 200 * US, cases[i].gap_ns, cases[i].gap_most_ns)->weight = 100;
-		add_endless(HIGH, 1, 20 * MS)->weight = 100;
+		load_weights(cases[i].gap_ns, cases[i].gap_most_ns);
 		simulate();
 		printf("# gaps of %.2f ms: has %.1f %%, the other %.1f %%\n",
 		       cases[i].gap_ns / 1e6, pct(0), pct(1));
@@ -346,15 +340,6 @@ TEST(a_weight_holds_with_host_gaps,
 
 /* ---- deadlines ---- */
 
-static struct sim_class *add_task(u64 period_ns, u32 kernels)
-{
-	struct sim_class *task = add_requests(HIGH, period_ns, kernels, MS);
-
-	task->arrivals = PERIODIC;
-	task->deadline_ns = period_ns;
-	return task;
-}
-
 TEST(deadlines_are_isolated,
      "a task that needs a fifth of the device is done by its deadlines beside a program without "
      "end, whatever the deadline of that one is, and it leaves what it does not need")
@@ -363,10 +348,8 @@ TEST(deadlines_are_isolated,
 
 	EACH(i, 4, "a deadline of %.1f ms: ", deadlines_ns[i] / 1e6) {
 		begin(10 * SEC);
-		config.policy = "edf";
 		config.seed = 1 + i;
-		add_task(100 * MS, 20);
-		add_endless(HIGH, 1, MS)->deadline_ns = deadlines_ns[i];
+		load_task_beside_endless(deadlines_ns[i]);
 		simulate();
 		printf("# deadline %5.1f ms: %llu of 100 done, %llu late, the other has %.1f %%\n",
 		       deadlines_ns[i] / 1e6, (unsigned long long)result.classes[0].nr_requests,
