@@ -185,8 +185,8 @@ TEST(a_minimum_holds_with_host_gaps,
 }
 
 TEST(a_small_request_waits_for_no_slice,
-     "a group that needs less than half of its share, in requests of 1 ms, has a p99 of half a slice at most "
-     "beside 2 or 8 groups of equal weight that work without end")
+     "a group that needs less than half of its share, in requests of 1 ms, has a p99 of half a "
+     "slice at most beside 2 or 8 groups of equal weight that work without end")
 {
 	static const u32 counts[] = { 2, 8 };
 
