@@ -102,6 +102,8 @@ void gpreempt_demand_sample(struct gpreempt_policy_queue *q, u64 rptr, u64 wptr,
 		q->seen.tries = 0;
 		q->seen.in_kernel = false;
 		q->seen.launched_ns = now_ns;
+		/* The pointers of a ring of dwords begin anew at its end. */
+		q->process->launches += rptr > q->seen.rptr ? rptr - q->seen.rptr : 1;
 		demand_forget_waves(q, now_ns);
 	}
 	if (pending || moved) {

@@ -105,6 +105,7 @@
  * saved waves first, and they may fill it.
  */
 
+#include "beside.h"
 #include "debt.h"
 #include "demand.h"
 #include "rules/share.h"
@@ -119,6 +120,8 @@
  * @relief: that is a debtor in its turn, which comes before all others of this rank
  * @priority: of the queues that have both, the highest priority
  * @leader: one of these queues
+ * @sole: the only process that it is of; NULL: there are several, or that is a debtor
+ * @above: it works above the level, and lower work may run beside it; NULL: none does
  * @inversion: a queue below has demand and the device
  * @preempts: one of these may be taken off now
  * @drains: one may, and all that may are about to end by themselves
@@ -130,6 +133,8 @@ struct level {
 	s64 rank;
 	s32 priority;
 	struct gpreempt_policy_queue *leader;
+	struct gpreempt_policy_process *sole;
+	struct gpreempt_policy_process *above;
 	bool inversion;
 	bool preempts;
 	bool drains;
@@ -450,19 +455,21 @@ static void policy_mark_process(const struct gpreempt_policy_node *pn,
 	}
 }
 
-/* @assume: the demand that counts. Marks the processes that work at the level. */
-static struct level policy_find_level(struct gpreempt_policy_node *pn, bool assume)
+/* The same, of all but one process; NULL: of all */
+static struct level policy_level_without(struct gpreempt_policy_node *pn, bool assume,
+					 struct gpreempt_policy_process *without)
 {
 	struct gpreempt_policy_queue *q;
 	/* No rank is below. */
-	struct level level = { .rank = GPREEMPT_RANK_SPINS };
+	struct level level = { .rank = GPREEMPT_RANK_SPINS, .above = without };
 
 	pn->mark++;
 
 	for (q = pn->busy; q; q = q->pass.next_busy) {
 		bool above = policy_above(q, &level);
 
-		if (!policy_makes_level(q, assume) || (!above && !policy_at_level(q, &level)))
+		if (!policy_makes_level(q, assume) || q->process == without ||
+		    (!above && !policy_at_level(q, &level)))
 			continue;
 		/* A higher one: the processes marked so far are not at the level. */
 		if (level.valid && above)
@@ -471,12 +478,26 @@ static struct level policy_find_level(struct gpreempt_policy_node *pn, bool assu
 			level.priority = q->set.priority;
 			level.leader = q;
 		}
+		level.sole = !level.valid || above || level.sole == q->process ? q->process : NULL;
 		level.valid = true;
 		level.rank = policy_rank(q);
 		level.relief = q->pass.relieved;
 		policy_mark_process(pn, q);
 	}
+	if (level.relief)
+		level.sole = NULL;
 	return level;
+}
+
+/* @assume: the demand that counts. Marks the processes that work at the level. */
+static struct level policy_find_level(struct gpreempt_policy_node *pn, bool assume)
+{
+	struct level level = policy_level_without(pn, assume, NULL), next;
+
+	if (!level.sole || !gpreempt_beside_allowed(pn, level.sole))
+		return level;
+	next = policy_level_without(pn, assume, level.sole);
+	return next.valid ? next : policy_level_without(pn, assume, NULL);
 }
 
 /* The same for a level that is known, by another demand. */
@@ -1504,7 +1525,8 @@ static bool policy_waves_matter(struct gpreempt_policy_node *pn, u64 now_ns)
 	else if (pn->device.waves_saved)
 		gpreempt_demand_block_saved(pn, now_ns);
 	doubt = policy_look_at_all(pn, now_ns);
-	if (policy_drain_asks(pn, now_ns))
+	if (policy_drain_asks(pn, now_ns) ||
+	    (pn->beside_ns && gpreempt_beside_asks(pn, now_ns)))
 		return true;
 	if (!doubt.matters)
 		return false;
@@ -1577,6 +1599,7 @@ bool gpreempt_policy_needs_waves(struct gpreempt_policy_node *pn, u64 now_ns)
 	if (pn->observed && !pn->params.observe)
 		policy_end_observing(pn);
 	gpreempt_debt_account(pn, now_ns);
+	gpreempt_beside_account(pn, now_ns);
 	pn->asked = policy_waves_matter(pn, now_ns);
 	pn->unproven = gpreempt_policy_matters(pn) && policy_unproven(pn);
 	return pn->asked;
@@ -1763,10 +1786,10 @@ static void policy_forget_stalls(const struct gpreempt_policy_node *pn, const st
 {
 	struct gpreempt_policy_queue *q;
 
-	if (!policy_lower_runs(pn, level, true))
+	if (!level->above && !policy_lower_runs(pn, level, true))
 		return;
 	for (q = pn->busy; q; q = q->pass.next_busy)
-		if (policy_rank(q) == level->rank && !q->seen.blocked)
+		if ((level->above || policy_rank(q) == level->rank) && !q->seen.blocked)
 			demand_forget_stall(q);
 }
 
@@ -2061,6 +2084,8 @@ static u64 policy_choose_all(struct gpreempt_policy_node *pn, const struct level
 			policy_give_verdict(q, policy_verdict_of_idle(q), now_ns);
 			continue;
 		}
+		if (q->pass.demand[0])
+			gpreempt_beside_note(q->process, now_ns);
 		if (q->pass.demand[1])
 			demand_note_active(q, now_ns);
 		q->missing = policy_missing_rank(pn, q, level);
@@ -2291,6 +2316,29 @@ static bool policy_jobs_park(const struct gpreempt_policy_node *pn, bool park, u
 	return all_park;
 }
 
+/* Which is the process that others have run beside it, or might? What gets nothing is owed. */
+static u64 policy_note_beside(struct gpreempt_policy_node *pn, const struct level *level,
+			      bool acts, u64 end_ns, u64 now_ns)
+{
+	struct gpreempt_policy_process *first = level->above ? level->above : level->sole;
+	const struct gpreempt_policy_queue *q;
+	bool lower_runs = false, works = false;
+
+	for (q = pn->busy; q; q = q->pass.next_busy) {
+		if (q->process == first) {
+			works |= q->pass.demand[0];
+			continue;
+		}
+		lower_runs |= gpreempt_policy_runs(q) && !q->seen.driver_off;
+		if (level->above)
+			gpreempt_debt_outranked(pn, q->process, now_ns);
+	}
+	gpreempt_beside_decided(pn, works ? first : NULL, lower_runs, acts, now_ns);
+	return pn->beside_ns ?
+		       gpreempt_earlier(end_ns, gpreempt_beside_until(pn, first, now_ns)) :
+		       end_ns;
+}
+
 static noinline void policy_tell_shares(struct gpreempt_policy_node *pn, u64 now_ns)
 {
 	const struct gpreempt_policy_queue *q;
@@ -2342,7 +2390,7 @@ void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns,
 		policy_note_drain(pn, &level, now_ns, decision);
 	pn->level_valid = level.valid;
 	pn->level_rank = level.rank;
-	pn->level_relief = level.relief;
+	pn->level_relief = level.relief && !level.above;
 	if (level.valid)
 		pn->worked_ns = now_ns;
 	decision->nr_relief = pn->nr_relief;
@@ -2360,6 +2408,8 @@ void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns,
 		policy_drop_idle_resumes(pn, &level, now_ns, decision);
 	policy_forget_stalls(pn, &level);
 	policy_note_sole(pn);
+	end_ns = policy_note_beside(pn, &level, decision->nr_preempt || decision->nr_resume,
+				    end_ns, now_ns);
 	if (decision->nr_preempt || decision->nr_resume)
 		policy_mark_restored(pn, now_ns);
 	if (pn->ops->decided)

@@ -461,6 +461,46 @@ struct gpreempt_policy_job {
 };
 
 /**
+ * struct gpreempt_policy_beside - how fast a process is alone, and beside lower work
+ * @alone_ns: time for which it had work, was first, and had the device alone
+ * @alone_launches: its launches in @alone_ns
+ * @launches: its launches beside lower work, since it was last alone to learn
+ * @at_ns: when it was last the only one of the highest rank with work
+ * @since_ns: when the present episode began
+ * @late_ns: by so much lower work has slowed it; 0: not at all
+ * @waits_ns: so long work below has had the device and no slots
+ * @switch_ns: so much time after @at_ns is that of a hardware pass
+ * @noted_ns: when @seen was
+ * @seen: &gpreempt_policy_process.launches at the last decision at which it worked
+ * @launched: at that decision: what was new
+ * @begun: at @at_ns: what was launched before, if an episode began
+ * @skip: for so many more episodes it has the device alone
+ * @allowed: lower work may run beside it in this episode
+ * @lower_runs: at @at_ns: some did
+ * @is_alone: none has since this episode or a kernel began
+ *
+ * beside.c alone writes it.
+ */
+struct gpreempt_policy_beside {
+	u64 alone_ns;
+	u32 alone_launches;
+	u32 launches;
+	u64 at_ns;
+	u64 since_ns;
+	u64 late_ns;
+	u64 waits_ns;
+	u64 switch_ns;
+	u64 noted_ns;
+	u32 seen;
+	u32 launched;
+	u32 begun;
+	u16 skip;
+	bool allowed;
+	bool lower_runs;
+	bool is_alone;
+};
+
+/**
  * struct gpreempt_policy_process - a process on one node, as the policy sees it
  * @job: the job that it belongs to; NULL: none. Set by the caller.
  * @opt_out: its queues are never taken off the device. Set by the caller.
@@ -491,6 +531,8 @@ struct gpreempt_policy_job {
  * @turn_above: with @turn: that is a class above its own
  * @turn_next_ns: with @turn_leads: a debt that is worth one class more
  * @turn_until_ns: with @turn: it ends then at the latest
+ * @launches: how often read pointers of its queues were seen to move
+ * @beside: how fast it is beside lower work
  * @share: wfq and edf: its account
  * @alone: without @user: for whom it works
  *
@@ -524,6 +566,8 @@ struct gpreempt_policy_process {
 	bool turn_leads;
 	bool turn_above;
 	bool turn_ran;
+	u32 launches;
+	struct gpreempt_policy_beside beside;
 	struct gpreempt_policy_share share;
 	struct gpreempt_policy_tenant alone;
 };
@@ -941,7 +985,7 @@ extern const struct gpreempt_policy_ops *const gpreempt_policies[];
  * @mark: see &gpreempt_policy_process
  * @level_valid: of the last decision: some queue has demand
  * @level_rank: of the last decision: the highest rank with demand
- * @level_relief: of the last decision: that is a debtor in its turn
+ * @level_relief: of the last decision: that is a debtor in its turn, and nothing is above it
  * @worked_ns: when some queue last had demand
  * @differs: of the last decision: some queue could outrank another, or wait for its share
  * @contended_ns: when the node was last found contended
@@ -961,6 +1005,7 @@ extern const struct gpreempt_policy_ops *const gpreempt_policies[];
  * @nr_owed: how many processes and jobs starved since the look before that
  * @sole: of the last decision: the only process with work on the device; to compare, it may be gone
  * @sole_job: the same of a job
+ * @beside_ns: time of the last decision, if one process was first; 0: none was
  * @aged_until_ns: until when the last queues were let in by their age; 0: none was
  * @nr_relief: queues that were given a turn for a debt since the last decision
  * @saving: the budget makes a preemption wait
@@ -1024,6 +1069,7 @@ struct gpreempt_policy_node {
 	u32 nr_owed;
 	const struct gpreempt_policy_process *sole;
 	const struct gpreempt_policy_job *sole_job;
+	u64 beside_ns;
 	u64 aged_until_ns;
 	u32 nr_relief;
 	bool saving;

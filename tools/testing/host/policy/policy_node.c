@@ -58,8 +58,13 @@ void tap_reset(void)
 
 struct process *new_process(void)
 {
+	struct process *process;
+
 	CHECK(node.nr_processes < NR_QUEUES_MAX);
-	return &node.processes[node.nr_processes++];
+	process = &node.processes[node.nr_processes++];
+	/* Nothing is tried beside it: most stories are about who yields. */
+	process->policy.beside.skip = 0xffff;
+	return process;
 }
 
 struct queue *new_queue(struct process *process, s32 priority)

@@ -303,8 +303,12 @@ TEST(decoding_needs_no_tuning,
 		       (unsigned long long)runlists_us[i], p99, loss, (unsigned long long)result.classes[0].nr_requests, (unsigned long long)result.nr_acting);
 		CHECK(p99 <= 1.3);
 		CHECK(loss <= 10);
-		/* One to preempt and one to resume for each request, and a few until the gaps are known. */
-		CHECK(result.nr_acting <= 2 * result.classes[0].nr_requests + 8);
+		/*
+		 * One to preempt and one to resume for each request, a few until the gaps are
+		 * known, and again when it was tried whether a kernel needs them.
+		 */
+		CHECK(result.nr_acting <= 2 * result.classes[0].nr_requests +
+					  result.classes[0].nr_requests / 5 + 8);
 		for (k = 0; k < ARRAY_SIZE(delays_us); k++) {
 			CHECK(p99 <= decode(runlists_us[i], delays_us[k]) * 1.02);
 			CHECK(loss <= lost() + 0.5);
@@ -348,8 +352,12 @@ TEST(what_ends_soon_is_waited_for,
 	CHECK(latest_us <= longest_us + 74);
 	always = beside_short_kernels(20, 0, &longest_us);
 	choosing = beside_short_kernels(20, 200, &latest_us);
+	p99_us = latency_us(0, .99);
 	CHECK(choosing < always + .05);
-	CHECK(latest_us <= longest_us + 74 + config.params.poll_ns / US);
+	/* One request in many tries how far low work is in its way: three kernels of 500 us */
+	CHECK(latest_us <= longest_us + 74 + config.params.poll_ns / US + 1500);
+	/* What is within 1/32 is not slower. */
+	CHECK(p99_us <= longest_us * 33 / 32 + 74 + config.params.poll_ns / US);
 	CHECK(result.nr_acting <= 2 * result.classes[0].nr_requests + 2);
 }
 

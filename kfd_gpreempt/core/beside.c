@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: MIT
+/*
+ * beside.c - lower work that takes nothing from higher work
+ *
+ * Pure code: see policy.h for what may be used here.
+ */
+
+/**
+ * DOC: beside
+ *
+ * Higher work that leaves most of the device free need not have it alone. Nothing in the device
+ * tells whether a kernel is slowed by others, so this is measured: how many packets a process
+ * launches in the time for which it works and no other one has its rank or a higher one.
+ *
+ * While no lower work is on the device, a process learns the mean time M between its launches
+ * *alone*. What hardware passes take is left out. After 64 launches lower work may stay *beside*
+ * it, or come back. From then on the process is late by the time that passes, less 33/32 M for each
+ * launch. Late by 3 M, it has lower work taken off at once, and is alone for 1023 episodes. A span
+ * of work is an episode, and so is each part of it that is as long as 16 switches and 4 M. After
+ * 1024 launches beside lower work it learns anew.
+ *
+ * So lower work costs it 1/32 of its speed at most, and 3 M and a switch in one of 1024 episodes:
+ * less than 1/1000 of work that never pauses.
+ *
+ * Lower work beside it that gets no slots is owed them like work that is off the device (`Debts`_).
+ * If a process gets none for as long as a turn, the one above has the device alone again: then the
+ * other one has its turns as ever.
+ *
+ * This is for a process that is alone at the highest rank, under ``hpf``, where counters show waves
+ * and firmware takes no turns. Jobs and shares exclude it: a job is as slow as its slowest node,
+ * and a group is charged for all of the device. A process that hardly ever launches, because its
+ * kernels do not end, has the device alone. So has each with ``gpreempt_drain_us=0``: higher work
+ * waits for nothing then.
+ */
+#include "beside.h"
+#include "debt.h"
+#include "demand.h"
+
+/* So many launches tell what one takes: the time of the last one may be missing. */
+#define BESIDE_LEARNT		64
+/* So many tell it for as long as work stays the same: they are learnt anew afterwards. */
+#define BESIDE_MOST		1024
+/* It may be slower by this part beside lower work: looks can hardly tell less. */
+#define BESIDE_SLOWER_SHARE	32
+/*
+ * Work that lasts for so many switches and launches is another episode: bringing lower work back
+ * costs a switch, and what it is late by is a number of launches.
+ */
+#define BESIDE_SWITCHES		16
+#define BESIDE_EPISODE		4
+/* It may be late by so many of its launches: fewer are within what looks can tell of short ones. */
+#define BESIDE_LATE		3
+/* So many episodes it has the device alone after that: p99 is of others. */
+#define BESIDE_SKIP		1023
+
+/* Can it be measured, and is it one process that matters? */
+static bool beside_possible(const struct gpreempt_policy_node *pn)
+{
+	const struct gpreempt_policy_job *job;
+
+	for (job = pn->jobs; job; job = job->next)
+		if (job->gang)
+			return false;
+	return pn->ops->ages && pn->waves_seen && pn->device.waves_known &&
+	       !pn->device.waves_saved && !pn->device.turns_ns && !pn->nr_entities &&
+	       !pn->params.observe && pn->params.drain_ns;
+}
+
+/* Was it first at the last decision? */
+static bool beside_goes_on(const struct gpreempt_policy_node *pn,
+			   const struct gpreempt_policy_process *p)
+{
+	return pn->beside_ns && p->beside.at_ns == pn->beside_ns;
+}
+
+static bool beside_may_begin(const struct gpreempt_policy_beside *b)
+{
+	return !b->skip && b->alone_launches >= BESIDE_LEARNT && b->launches < BESIDE_MOST;
+}
+
+static void beside_begin(struct gpreempt_policy_beside *b, u64 now_ns)
+{
+	b->allowed = beside_may_begin(b);
+	b->since_ns = now_ns;
+	b->skip -= !!b->skip;
+	if (b->launches < BESIDE_MOST)
+		return;
+	b->launches = 0;
+	b->alone_ns = 0;
+	b->alone_launches = 0;
+}
+
+static u64 beside_mean_ns(const struct gpreempt_policy_beside *b)
+{
+	return b->alone_ns / gpreempt_later(b->alone_launches, 1);
+}
+
+static u64 beside_most_ns(const struct gpreempt_policy_beside *b)
+{
+	return BESIDE_LATE * beside_mean_ns(b);
+}
+
+static void beside_learn_alone(struct gpreempt_policy_beside *b, u64 passed_ns, u32 launches)
+{
+	b->alone_ns += passed_ns;
+	b->alone_launches += launches;
+	if (b->alone_launches < BESIDE_MOST)
+		return;
+	b->alone_ns /= 2;
+	b->alone_launches /= 2;
+}
+
+/* Has work below the device and no slots, as debts see it? */
+static bool beside_lower_waits(const struct gpreempt_policy_node *pn,
+			       const struct gpreempt_policy_beside *b)
+{
+	u32 i;
+
+	for (i = 0; i < pn->nr; i++) {
+		const struct gpreempt_policy_process *p = pn->queues[i]->process;
+
+		if (&p->beside != b && !pn->queues[i]->preempted && p->wants && !p->ran)
+			return true;
+	}
+	return false;
+}
+
+static void beside_compare(const struct gpreempt_policy_node *pn, struct gpreempt_policy_beside *b,
+			   u64 passed_ns, u32 launches)
+{
+	u64 due_ns = launches * (beside_mean_ns(b) + beside_mean_ns(b) / BESIDE_SLOWER_SHARE);
+
+	b->late_ns += passed_ns;
+	b->late_ns -= gpreempt_earlier(b->late_ns, due_ns);
+	b->launches += launches;
+	b->waits_ns = beside_lower_waits(pn, b) ? b->waits_ns + passed_ns : 0;
+	if (b->late_ns <= beside_most_ns(b) && b->waits_ns < gpreempt_debt_turn_ns(pn))
+		return;
+	b->late_ns = 0;
+	b->waits_ns = 0;
+	b->skip = BESIDE_SKIP;
+	b->allowed = false;
+}
+
+/**
+ * gpreempt_beside_account() - what was launched since the last decision, alone and beside others
+ * @pn: the node, sampled; before the first look of a pass
+ * @now_ns: time of the samples
+ */
+void gpreempt_beside_account(struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	struct gpreempt_policy_beside *b = NULL;
+	u64 passed_ns, switch_ns;
+	u32 i, launches;
+
+	if (!pn->beside_ns)
+		return;
+	for (i = 0; i < pn->nr && !b; i++)
+		if (beside_goes_on(pn, pn->queues[i]->process))
+			b = &pn->queues[i]->process->beside;
+	if (!b)
+		return;
+	launches = pn->queues[i - 1]->process->launches - b->seen + b->begun;
+	passed_ns = now_ns - b->at_ns;
+	switch_ns = gpreempt_earlier(b->switch_ns, passed_ns);
+	b->switch_ns -= switch_ns;
+	if (b->lower_runs && b->allowed)
+		beside_compare(pn, b, passed_ns - switch_ns, launches);
+	else if (b->is_alone)
+		beside_learn_alone(b, passed_ns - switch_ns, launches);
+	b->is_alone = !b->lower_runs && (b->is_alone || launches);
+	if ((!b->allowed || b->launches >= BESIDE_MOST) &&
+	    now_ns - b->since_ns >= gpreempt_later(BESIDE_SWITCHES * demand_switch_ns(pn),
+						   BESIDE_EPISODE * beside_mean_ns(b)))
+		beside_begin(b, now_ns);
+}
+
+/**
+ * gpreempt_beside_allowed() - may lower work run beside this process?
+ * @pn: the node
+ * @p: the only process of the highest rank with work
+ *
+ * Return: true if it takes nothing from it, as far as is known, or that is tried
+ */
+bool gpreempt_beside_allowed(const struct gpreempt_policy_node *pn,
+			     const struct gpreempt_policy_process *p)
+{
+	if (!beside_possible(pn))
+		return false;
+	return beside_goes_on(pn, p) ? p->beside.allowed : beside_may_begin(&p->beside);
+}
+
+/**
+ * gpreempt_beside_asks() - has it to be known which work runs?
+ * @pn: the node, after a look at each queue
+ * @now_ns: time of the samples
+ *
+ * The end of the last kernel above is where time stops to count, and of those below it is known
+ * from launches and waves alone whether they are owed anything.
+ *
+ * Return: true if waves have to be read
+ */
+bool gpreempt_beside_asks(const struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	u64 stale_ns = gpreempt_debt_turn_ns(pn) / 4;
+	bool allowed = false, unknown = false;
+	const struct gpreempt_policy_queue *q;
+
+	for (q = pn->busy; q; q = q->pass.next_busy) {
+		const struct gpreempt_policy_beside *b = &q->process->beside;
+		u64 known_ns = gpreempt_later(q->seen.launched_ns, q->seen.waves_ns);
+
+		if (beside_goes_on(pn, q->process)) {
+			allowed = b->allowed && b->lower_runs;
+			unknown |= !q->pass.demand[0];
+		} else {
+			unknown |= !q->preempted && now_ns - known_ns >= stale_ns;
+		}
+	}
+	return allowed && unknown;
+}
+
+/**
+ * gpreempt_beside_decided() - take in who has the device from now on
+ * @pn: the node
+ * @first: the only process of the highest rank with work; NULL: there is none, or several
+ * @lower_runs: work of a lower rank has the device
+ * @acts: a hardware pass follows
+ * @now_ns: time of the decision
+ */
+void gpreempt_beside_decided(struct gpreempt_policy_node *pn, struct gpreempt_policy_process *first,
+			     bool lower_runs, bool acts, u64 now_ns)
+{
+	bool goes_on = first && beside_goes_on(pn, first);
+	struct gpreempt_policy_beside *b;
+
+	pn->beside_ns = 0;
+	if (!first || !beside_possible(pn))
+		return;
+	b = &first->beside;
+	if (!goes_on) {
+		beside_begin(b, now_ns);
+		b->is_alone = true;
+	}
+	b->is_alone &= !lower_runs;
+	b->begun = goes_on ? 0 : b->launched;
+	b->lower_runs = lower_runs;
+	if (acts)
+		b->switch_ns = pn->pass_ns + demand_stamp_ns(pn->device.connect_ns, pn->pass_ns) +
+			       (lower_runs ? demand_restore_ns(pn, pn->pass_ns) : 0);
+	b->at_ns = now_ns;
+	pn->beside_ns = now_ns;
+}
+
+/**
+ * gpreempt_beside_until() - when is lower work beside a process taken off, unless that launches?
+ * @pn: the node, after gpreempt_beside_decided()
+ * @p: the process
+ * @now_ns: now
+ *
+ * Return: a time; ~0: at no time
+ */
+u64 gpreempt_beside_until(const struct gpreempt_policy_node *pn,
+			  const struct gpreempt_policy_process *p, u64 now_ns)
+{
+	const struct gpreempt_policy_beside *b = &p->beside;
+	u64 most_ns = beside_most_ns(b);
+
+	if (!b->allowed || !b->lower_runs)
+		return GPREEMPT_FOREVER_NS;
+	return now_ns + (most_ns > b->late_ns ? most_ns - b->late_ns : 0) + 1;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * beside.h - lower work that takes nothing from higher work
+ *
+ * Pure code: see policy.h for what may be used here.
+ */
+#ifndef GPREEMPT_BESIDE_H
+#define GPREEMPT_BESIDE_H
+
+#include "policy.h"
+
+void gpreempt_beside_account(struct gpreempt_policy_node *pn, u64 now_ns);
+bool gpreempt_beside_allowed(const struct gpreempt_policy_node *pn,
+			     const struct gpreempt_policy_process *p);
+bool gpreempt_beside_asks(const struct gpreempt_policy_node *pn, u64 now_ns);
+void gpreempt_beside_decided(struct gpreempt_policy_node *pn, struct gpreempt_policy_process *first,
+			     bool lower_runs, bool acts, u64 now_ns);
+u64 gpreempt_beside_until(const struct gpreempt_policy_node *pn,
+			  const struct gpreempt_policy_process *p, u64 now_ns);
+
+/* What it launched since the last decision at which it worked, at each such */
+static inline void gpreempt_beside_note(struct gpreempt_policy_process *p, u64 now_ns)
+{
+	struct gpreempt_policy_beside *b = &p->beside;
+
+	if (b->noted_ns == now_ns)
+		return;
+	b->launched = p->launches - b->seen;
+	b->seen = p->launches;
+	b->noted_ns = now_ns;
+}
+
+#endif /* GPREEMPT_BESIDE_H */

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT
+/*
+ * beside_test.c - lower work that takes nothing from higher work
+ *
+ * High launches a packet each millisecond while it is alone. How often it does beside low is up to
+ * each story.
+ */
+#include "policy_node.h"
+#include "tap.h"
+
+#define KERNEL	MS
+/* So many launches are learnt. */
+#define LEARNT	64
+/* So late, in kernels, high may be beside low. */
+#define LATE	3
+#define SKIP	1023
+
+/* One kernel of high, which takes so long. */
+static void high_runs(u64 kernel_ns)
+{
+	launch(high, 1, 8);
+	passes_for(kernel_ns, POLL);
+}
+
+/* A request of so many kernels. */
+static void high_requests(u32 kernels, u64 kernel_ns)
+{
+	submit(high, kernels);
+	TIMES(kernels)
+		high_runs(kernel_ns);
+	finish(high);
+	while (!on_device(low))
+		pass_after(POLL);
+	passes_for(5 * MS, POLL);
+}
+
+static void low_hogs_and_high_is_new(void)
+{
+	two_processes();
+	node.params.max_hold_ns = 0;
+	node.params.poll_ns = POLL;
+	high->process->policy.beside.skip = 0;
+	start_hog(low);
+	passes_for(5 * MS, POLL);
+}
+
+/* High has the device alone for its first kernels. */
+static void high_has_learnt(void)
+{
+	low_hogs_and_high_is_new();
+	high_requests(2 * LEARNT, KERNEL);
+	CHECK_EQ(low->preempted, 1);
+}
+
+TEST(work_that_fits_stays,
+     "once it is known how fast higher work is alone, lower work that does not slow it is not "
+     "preempted, however often it works")
+{
+	high_has_learnt();
+	TIMES(50)
+		high_requests(4, KERNEL);
+	CHECK_EQ(low->preempted, 1);
+	CHECK_EQ(node.nr_acting, 2);
+}
+
+TEST(nothing_is_tried_before_it_is_known,
+     "as long as a process has launched little alone, lower work is preempted for each request")
+{
+	low_hogs_and_high_is_new();
+	TIMES(LEARNT - 1)
+		high_requests(1, KERNEL);
+	CHECK_EQ(low->preempted, LEARNT - 1);
+}
+
+TEST(work_that_stands_still_is_alone_at_once,
+     "lower work is preempted once higher work is late by three of its kernels, and stays off in "
+     "the next thousand requests")
+{
+	high_has_learnt();
+	submit(high, 1);
+	CHECK(time_until(low, false, 10 * KERNEL) <= (LATE + 1) * KERNEL + POLL);
+	CHECK_EQ(low->preempted, 2);
+	high_runs(KERNEL);
+	finish(high);
+	passes_for(5 * MS, POLL);
+	TIMES(SKIP - 1)
+		high_requests(1, KERNEL);
+	CHECK_EQ(low->preempted, 2 + SKIP - 1);
+	TIMES(20)
+		high_requests(4, KERNEL);
+	CHECK(low->preempted <= 2 + SKIP + 1);
+}
+
+TEST(slow_work_is_alone_after_a_while,
+     "what lower work takes from each kernel adds up, over requests as well, and a part of 1/32 "
+     "is nothing")
+{
+	static const struct {
+		u64 kernel_ns;
+		bool stays;
+	} cases[] = {
+		{ KERNEL + KERNEL / 50, true },
+		{ KERNEL + KERNEL / 5, false },
+		{ 2 * KERNEL, false },
+	};
+
+	EACH_CASE_ANEW(i, cases) {
+		high_has_learnt();
+		TIMES(40)
+			high_requests(4, cases[i].kernel_ns);
+		CHECK_EQ(low->preempted == 1, cases[i].stays);
+	}
+}
+
+TEST(work_is_learnt_anew,
+     "after a thousand launches beside lower work it is measured again how fast it is alone")
+{
+	u32 before;
+
+	high_has_learnt();
+	TIMES(7)
+		high_requests(128, KERNEL);
+	CHECK_EQ(low->preempted, 1);
+	TIMES(2)
+		high_requests(128, KERNEL);
+	CHECK(low->preempted == 2 || low->preempted == 3);
+	before = low->preempted;
+	TIMES(10)
+		high_requests(4, KERNEL);
+	CHECK_EQ(low->preempted, before);
+}
+
+TEST(lower_work_comes_back_beside_endless_work,
+     "beside work that never pauses lower work is brought back once that is long enough")
+{
+	low_hogs_and_high_is_new();
+	submit(high, 10000);
+	TIMES(LEARNT - 4)
+		high_runs(KERNEL);
+	CHECK(!on_device(low));
+	TIMES(100)
+		high_runs(KERNEL);
+	CHECK(on_device(low));
+	CHECK_EQ(low->preempted, 1);
+}
+
+TEST(work_without_slots_beside_is_owed,
+     "lower work that is left on the device and gets no slots there does not starve: it has its "
+     "turn")
+{
+	high_has_learnt();
+	node.params.max_hold_ns = 100 * MS;
+	/* What kept it off is long ago. */
+	TIMES(150)
+		high_requests(4, KERNEL);
+	CHECK_EQ(low->preempted, 1);
+	submit(high, 10000);
+	TIMES(20)
+		high_runs(KERNEL);
+	CHECK(on_device(low));
+	/* High has all slots, for as long as it has the device. */
+	finish(low);
+	TIMES(200) {
+		if (on_device(high))
+			launch(high, 1, 8);
+		passes_for(KERNEL, POLL);
+	}
+	CHECK(low->preempted >= 2);
+	CHECK(node.nr_relief >= 1);
+}
+
+TEST(equals_and_jobs_are_not_measured,
+     "who is not the only process of the highest rank is preempted for as ever")
+{
+	struct queue *equal;
+
+	high_has_learnt();
+	equal = new_queue(new_process(), HIGH);
+	submit(equal, 1);
+	high_requests(4, KERNEL);
+	CHECK_EQ(low->preempted, 2);
+}
+
+TEST(without_waiting_nothing_is_tried,
+     "with gpreempt_drain_us=0, and while waves cannot be read, lower work is preempted at once")
+{
+	high_has_learnt();
+	node.params.drain_ns = 0;
+	TIMES(4)
+		high_requests(4, KERNEL);
+	CHECK_EQ(low->preempted, 5);
+	node.params.drain_ns = 200 * US;
+	node.device.waves_known = false;
+	TIMES(4)
+		high_requests(4, KERNEL);
+	CHECK_EQ(low->preempted, 9);
+}
+
+TEST(those_between_yield_as_ever,
+     "beside the highest process lower ones keep their order among each other")
+{
+	three_processes();
+	node.params.max_hold_ns = 0;
+	node.params.poll_ns = POLL;
+	high->process->policy.beside.skip = 0;
+	start_hog(low);
+	passes_for(5 * MS, POLL);
+	high_requests(2 * LEARNT, KERNEL);
+	submit(high, 20);
+	high_runs(KERNEL);
+	CHECK(on_device(low));
+	start_hog(middle);
+	high_runs(KERNEL);
+	CHECK(on_device(middle) && !on_device(low) && on_device(high));
+}
