@@ -13,10 +13,10 @@ static void hpf_rank(struct gpreempt_policy_node *pn, u64 now_ns)
 	for (i = 0; i < pn->nr; i++) {
 		struct gpreempt_policy_queue *q = pn->queues[i];
 
-		q->rank = q->set.priority;
+		q->rank = q->priority;
 		q->own_rank = q->set.own_priority;
 		q->orders = q->set.explicit_priority;
-		q->standing = q->set.priority;
+		q->standing = q->priority;
 	}
 }
 

@@ -359,7 +359,7 @@ static noinline enum demand policy_look_at_job(const struct gpreempt_policy_node
 			(q->preempted || policy_budget_half_left(pn, now_ns));
 	q->pass.follows = demand != DEMAND_SURE && !q->seen.driver_off &&
 			  now_ns < job->wanted_until_ns && !pn->ops->rotates &&
-			  q->set.priority <= job->wanted_priority;
+			  q->priority <= job->wanted_priority;
 	return q->pass.follows ? DEMAND_SURE : demand;
 }
 
@@ -474,8 +474,8 @@ static struct level policy_level_without(struct gpreempt_policy_node *pn, bool a
 		/* A higher one: the processes marked so far are not at the level. */
 		if (level.valid && above)
 			pn->mark++;
-		if (!level.valid || above || q->set.priority > level.priority) {
-			level.priority = q->set.priority;
+		if (!level.valid || above || q->priority > level.priority) {
+			level.priority = q->priority;
 			level.leader = q;
 		}
 		level.sole = !level.valid || above || level.sole == q->process ? q->process : NULL;
@@ -1206,6 +1206,44 @@ void gpreempt_policy_use(struct gpreempt_policy_node *pn, const struct gpreempt_
 	}
 }
 
+static bool policy_raise(s32 *priority, s32 to)
+{
+	bool raises = to > *priority;
+
+	if (raises)
+		*priority = to;
+	return raises;
+}
+
+/* It has what its process is lent. Returns true if that makes its process lend more. */
+static bool policy_pass_on(struct gpreempt_policy_queue *q)
+{
+	const struct gpreempt_policy_process *p = q->process;
+
+	policy_raise(&q->priority, p->lent[0] < q->set.lent_max ? p->lent[0] : q->set.lent_max);
+	policy_raise(&q->priority, p->lent[1]);
+	return p->waits_for && policy_raise(&p->waits_for->lent[p->lends_all], q->priority);
+}
+
+/* A process that waits for another one lends it the highest priority of its queues. */
+static noinline void policy_lend(struct gpreempt_policy_node *pn)
+{
+	u32 i, links, nr = pn->nr + pn->nr_dormant;
+	bool more = false;
+
+	for (i = 0; i < nr; i++) {
+		struct gpreempt_policy_queue *q = pn->queues[i];
+
+		q->priority = q->set.priority;
+		q->process->lent[0] = GPREEMPT_PRIORITY_MIN;
+		q->process->lent[1] = GPREEMPT_PRIORITY_MIN;
+		more |= !!q->process->waits_for;
+	}
+	for (links = 0; more && links <= GPREEMPT_LEND_LINKS; links++)
+		for (more = false, i = 0; i < nr; i++)
+			more |= policy_pass_on(pn->queues[i]);
+}
+
 /* Ranks that do not move by themselves are good until what they come from changes. */
 static void policy_rank_all(struct gpreempt_policy_node *pn, u64 now_ns)
 {
@@ -1598,6 +1636,8 @@ bool gpreempt_policy_needs_waves(struct gpreempt_policy_node *pn, u64 now_ns)
 {
 	if (pn->observed && !pn->params.observe)
 		policy_end_observing(pn);
+	if (pn->changed)
+		policy_lend(pn);
 	gpreempt_debt_account(pn, now_ns);
 	gpreempt_beside_account(pn, now_ns);
 	pn->asked = policy_waves_matter(pn, now_ns);
@@ -1876,9 +1916,9 @@ static inline void policy_note_outranked(struct gpreempt_policy_node *pn,
 
 static void policy_note_age(struct gpreempt_policy_queue *q, const struct level *level)
 {
-	s32 aged = q->set.priority + q->pass.age;
+	s32 aged = q->priority + q->pass.age;
 
-	if (aged > q->set.priority)
+	if (aged > q->priority)
 		q->effective_priority = aged < level->priority ? aged : level->priority;
 }
 
@@ -2032,7 +2072,7 @@ static inline void policy_begin_choice(struct gpreempt_policy_queue *q, u64 now_
 	q->came = false;
 	if (q->had_demand != demand)
 		policy_note_demand(q, demand, now_ns);
-	q->effective_priority = q->set.priority;
+	q->effective_priority = q->priority;
 	q->in_the_way = false;
 	q->leads = false;
 	q->action = GPREEMPT_KEEP;
@@ -2182,7 +2222,7 @@ static s32 policy_top_of(const struct gpreempt_policy_queue *q)
 	const struct gpreempt_policy_job *job = q->process->job;
 
 	if (!job)
-		return q->set.priority;
+		return q->priority;
 	return job->top > job->top_elsewhere ? job->top : job->top_elsewhere;
 }
 
@@ -2207,8 +2247,8 @@ static void policy_begin_to_tell(struct gpreempt_policy_node *pn)
 		job = q->process->job;
 		if (!job)
 			continue;
-		if (q->set.priority > job->top)
-			job->top = q->set.priority;
+		if (q->priority > job->top)
+			job->top = q->priority;
 		job->dated |= pn->ops->due_ns && (q->set.deadline_ns || q->process->deadline_ns);
 	}
 }
@@ -2261,8 +2301,8 @@ static noinline void policy_tell_jobs(struct gpreempt_policy_node *pn, u64 now_n
 			continue;
 		if (q->pass.works && !q->pass.spins && gpreempt_policy_stays(q)) {
 			job->works = true;
-			if (q->set.priority > job->works_priority)
-				job->works_priority = q->set.priority;
+			if (q->priority > job->works_priority)
+				job->works_priority = q->priority;
 		}
 		q->out = (!pn->ops->rotates || pn->ops->credits) && policy_is_out(pn, q, first);
 		job->out |= q->out;

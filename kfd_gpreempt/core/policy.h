@@ -228,6 +228,12 @@
 #define GPREEMPT_KEPT_SHARE		2
 #define GPREEMPT_KEPT_MAXIMUM		4
 
+/*
+ * So many times what is lent is passed on: longer chains of processes that wait for each other are
+ * mistakes, and those that go round have an end.
+ */
+#define GPREEMPT_LEND_LINKS		8
+
 /* A time that never comes */
 #define GPREEMPT_FOREVER_NS		(~0ULL)
 
@@ -508,9 +514,15 @@ struct gpreempt_policy_beside {
  * @deadline_ns: edf: deadline of its queues' work; 0: none. Set by the caller.
  * @group: the group that it is in, by number; 0: the root. Set by the caller.
  * @user: for whom it works where it is in no group; NULL: it is its own tenant. Set by the caller.
+ * @waits_for: it says that it waits for this one, and lends it its priority; NULL: for none. Set by
+ *	the caller, while the other one has queues on the node.
+ * @lends_all: with @waits_for: without regard to &gpreempt_policy_queue_set.lent_max. Set by the
+ *	caller.
  * @armed: none of its queues has work, and the caller is told when one gets some. Set by
  *	the caller.
  *
+ * @lent: of the last change: the highest priority that it was lent; [1]: without regard to
+ *	&gpreempt_policy_queue_set.lent_max
  * @expected_met_ns: the last @expected_until_ns of one of its queues whose work has come
  * @level_mark: scratch: it owns a demanding queue at the level, if this is
  *	&gpreempt_policy_node.mark
@@ -545,8 +557,11 @@ struct gpreempt_policy_process {
 	u64 deadline_ns;
 	u16 group;
 	struct gpreempt_policy_tenant *user;
+	struct gpreempt_policy_process *waits_for;
+	bool lends_all;
 	bool armed;
 
+	s32 lent[2];
 	u64 expected_met_ns;
 	u64 level_mark;
 	u64 top_mark;
@@ -574,7 +589,8 @@ struct gpreempt_policy_process {
 
 /**
  * struct gpreempt_policy_queue_set - what the caller says of a queue
- * @priority: logical priority against other processes
+ * @priority: logical priority against other processes, but for what it is lent
+ * @lent_max: up to this a process without rights may lend it one
  * @own_priority: logical priority against queues of the same process
  * @explicit_priority: this priority was asked for, it is not the one that the queue was created
  *	with
@@ -597,6 +613,7 @@ struct gpreempt_policy_process {
  */
 struct gpreempt_policy_queue_set {
 	s32 priority;
+	s32 lent_max;
 	s32 own_priority;
 	bool explicit_priority;
 	bool immovable;
@@ -777,6 +794,8 @@ struct gpreempt_policy_request {
  * @rank: of this pass, by the policy: larger is more urgent; against other processes
  * @own_rank: of this pass, by the policy: the same against queues of its own process
  * @standing: of this pass, by the policy: see &gpreempt_policy_ops.rotates
+ * @priority: of the last change: what counts against other processes: its own one, or a higher one
+ *	that it is lent
  * @missing: of the last pass that was about it: what it lacked in rank to run beside the
  *	level; 0 or less: nothing
  * @share: wfq and edf: its account, if it has a weight or a deadline of its own
@@ -817,6 +836,7 @@ struct gpreempt_policy_queue {
 	enum gpreempt_action action;
 	enum gpreempt_action would;
 	s32 standing;
+	s32 priority;
 	struct gpreempt_policy_request request;
 	s32 effective_priority;
 	bool orders;
@@ -964,7 +984,8 @@ extern const struct gpreempt_policy_ops *const gpreempt_policies[];
  * @device: what the device can do. Set by the caller before each pass.
  * @idle_ns: the caller wants to know which queues are idle, if a decision depends on it or not:
  *	waves are asked for after so long; 0: it does not. Set by the caller before each pass.
- * @changed: a queue came, or its priority changed. Set by the caller; a decision clears it.
+ * @changed: a queue came, or its priority changed, or who waits for its process. Set by the caller;
+ *	a decision clears it.
  * @jobs: that have processes on the node; NULL: none. Set by the caller before each pass.
  * @entities: shares: among which device time is divided; the first one is the whole device. Set by
  *	gpreempt_share_use()

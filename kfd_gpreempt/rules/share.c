@@ -235,8 +235,8 @@ static bool share_find_level(struct gpreempt_policy_node *pn, u64 now_ns)
 		/* No queue yields to one that is unseen. */
 		if (!q->demands || q->set.unseen || share_full(pn, share_of_queue(q)))
 			continue;
-		if (!found || q->set.priority > pn->share_level)
-			pn->share_level = q->set.priority;
+		if (!found || q->priority > pn->share_level)
+			pn->share_level = q->priority;
 		found = true;
 	}
 	return found;
@@ -279,7 +279,7 @@ static void share_list(struct gpreempt_policy_node *pn)
 		const struct gpreempt_policy_queue *q = pn->queues[i];
 		u32 members = share_of_queue(q);
 
-		if (!q->demands || q->set.priority != pn->share_level || share_full(pn, members))
+		if (!q->demands || q->priority != pn->share_level || share_full(pn, members))
 			continue;
 		share_list_one(pn, members);
 		pn->entities[members].sure |= q->demands == DEMAND_SURE;
@@ -511,7 +511,7 @@ static u8 share_why_off(const struct gpreempt_policy_node *pn,
 	if (share_full(pn, members))
 		return GPREEMPT_KEPT_MAXIMUM;
 	if (pn->share_turn == GPREEMPT_ENTITY_NONE || pn->share_turn == members ||
-	    q->set.priority != pn->share_level)
+	    q->priority != pn->share_level)
 		return 0;
 	return GPREEMPT_KEPT_SHARE;
 }

@@ -79,7 +79,7 @@ static void wfq_list(struct gpreempt_policy_node *pn)
 
 		weight = q->set.weight ? q->set.weight : q->process->weight;
 		if (!weight)
-			weight = wfq_weight_of_priority(q->set.priority);
+			weight = wfq_weight_of_priority(q->priority);
 		wfq_weigh(s, weight);
 		if (q->pass.demand[1] || s->wanted)
 			wfq_weigh(wfq_tenant_share(pn, q), weight);

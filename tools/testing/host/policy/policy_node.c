@@ -251,7 +251,7 @@ static bool moved(u64 *last, u64 sum)
 	return changed;
 }
 
-/* Have queues come, gone or got another priority since the last look? In which order they are does not count. */
+/* Have queues come, gone or got another priority, or what lends one, since the last look? In which order they are does not count. */
 static bool order_changed(void)
 {
 	u64 sum = node.nr_queues;
@@ -262,6 +262,8 @@ static bool order_changed(void)
 		u64 one = (u64)((const char *)q - (const char *)&node);
 
 		one = hashed(one, (u32)q->set.priority);
+		one = hashed(one, (u32)q->set.lent_max);
+		one = hashed(one, (u64)q->process->waits_for + q->process->lends_all);
 		one = hashed(one, (u32)q->set.own_priority);
 		sum += hashed(one, q->set.explicit_priority);
 	}

@@ -190,6 +190,21 @@ static void make_queues(void)
 	}
 }
 
+/* On a quarter of the nodes every other process says that it waits for another one, and none orders its queues. */
+static void make_waits(void)
+{
+	u32 i, n = node.nr_processes;
+
+	if (sim.seed % 4 != 1)
+		return;
+	EACH_PROGRAM(p)
+		p->q->policy.set.explicit_priority = false;
+	for (i = 0; i < n; i += 2) {
+		node.processes[i].policy.waits_for = &node.processes[(i + 1 + sim.seed / 4) % n].policy;
+		node.processes[i].policy.lends_all = true;
+	}
+}
+
 /* A barrier waits for an earlier packet of the whole node, so that all work can be done, whatever the order. */
 static void make_packets(void)
 {
@@ -268,6 +283,7 @@ static void make_node(u64 seed, bool wild)
 	sim.start_ns = node.now_ns;
 	sim.next_pass_ns = node.now_ns;
 	make_queues();
+	make_waits();
 	make_packets();
 	if (wild)
 		make_wild();
@@ -430,7 +446,7 @@ static bool seems_busy(const struct program *p)
 /* A queue in relief is above all others as long as it has work. */
 static s32 rank_of(const struct program *p)
 {
-	return node.now_ns < p->relief_end_ns ? GPREEMPT_PRIORITY_RELIEF : p->q->policy.set.priority;
+	return node.now_ns < p->relief_end_ns ? GPREEMPT_PRIORITY_RELIEF : p->q->policy.priority;
 }
 
 static bool may_order(const struct program *above, const struct program *below)

@@ -848,12 +848,13 @@ static void chain_5ms(void)
 }
 
 /* A request needs so much of low work, and work between the two never ends. */
-static void dependent(u64 needs_ns)
+static void dependent(u64 needs_ns, bool declares)
 {
 	begin(600 * SEC);
 	add_requests(HIGH, 30 * SEC, 1, MS)->arrivals = PERIODIC;
 	config.classes[0].needs = 3;
 	config.classes[0].needs_kernels = needs_ns / MS;
+	config.classes[0].declares = declares;
 	add_endless(2, 1, 2 * MS);
 	add_endless(LOW, 1, MS);
 	simulate();
@@ -862,17 +863,32 @@ static void dependent(u64 needs_ns)
 
 static void needs_10ms(void)
 {
-	dependent(10 * MS);
+	dependent(10 * MS, false);
+}
+
+static void declares_10ms(void)
+{
+	dependent(10 * MS, true);
 }
 
 static void needs_50ms(void)
 {
-	dependent(50 * MS);
+	dependent(50 * MS, false);
+}
+
+static void declares_50ms(void)
+{
+	dependent(50 * MS, true);
 }
 
 static void needs_200ms(void)
 {
-	dependent(200 * MS);
+	dependent(200 * MS, false);
+}
+
+static void declares_200ms(void)
+{
+	dependent(200 * MS, true);
 }
 
 /* ---- where the monitor is told of work, and where only runlists tell of its end ---- */
@@ -1115,9 +1131,12 @@ static const struct scenario {
 	{ "chain-2ms", chain_2ms, "" },
 	{ "chain-3ms", chain_3ms, "" },
 	{ "chain-5ms", chain_5ms, "low 34.9 %" },
-	{ "needs-10ms", needs_10ms, "12 ms if the wait is declared" },
-	{ "needs-50ms", needs_50ms, "52 ms if the wait is declared" },
-	{ "needs-200ms", needs_200ms, "205 ms if the wait is declared" },
+	{ "needs-10ms", needs_10ms, "declares-10ms, where the wait is declared" },
+	{ "needs-50ms", needs_50ms, "declares-50ms, where the wait is declared" },
+	{ "needs-200ms", needs_200ms, "declares-200ms, where the wait is declared" },
+	{ "declares-10ms", declares_10ms, "12 ms" },
+	{ "declares-50ms", declares_50ms, "52 ms" },
+	{ "declares-200ms", declares_200ms, "205 ms" },
 	{ "told", told, "p50 2.16, p99 4.98 ms, training 77.8 %" },
 	{ "no-counters", no_counters, "" },
 	{ "stamp-5ms", stamp_5ms, "p99 4.98 ms" },

@@ -485,3 +485,27 @@ TEST(random_loads_keep_every_bound,
 	printf("# %llu loads: the longest time without service is %.2f of its bound, SEED=%llu\n",
 	       (unsigned long long)nr_seeds, worst, (unsigned long long)worst_seed);
 }
+
+/* ---- declared waits ---- */
+
+TEST(a_declared_wait_takes_what_it_needs,
+     "a request that needs 10, 50 or 200 ms of low work has them while work between the two never ends, which goes on after that")
+{
+	static const struct {
+		u32 needs_ms, at_most_ms;
+	} cases[] = { { 10, 14 }, { 50, 54 }, { 200, 206 } };
+
+	EACH(i, 3, "%u ms: ", cases[i].needs_ms) {
+		begin(120 * SEC);
+		add_requests(HIGH, 2 * SEC, 1, MS)->arrivals = PERIODIC;
+		config.classes[0].needs = 3;
+		config.classes[0].needs_kernels = cases[i].needs_ms;
+		config.classes[0].declares = true;
+		add_endless(2, 1, 2 * MS);
+		add_endless(LOW, 1, MS);
+		simulate();
+		CHECK(result.classes[0].nr_requests >= 59);
+		CHECK(ms_at(0, 1) <= cases[i].at_most_ms);
+		CHECK(pct(1) > 97 - cases[i].needs_ms / 20);
+	}
+}

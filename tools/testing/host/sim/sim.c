@@ -759,11 +759,27 @@ static void submit(struct queue *q, u32 kernels)
 	note_service(q);
 }
 
+static void look_soon(u64 now_ns, bool begins);
+
+/* Its program says whether it waits for what it needs: a change of a setting. */
+static void declare(struct queue *q, bool waits)
+{
+	if (!q->class->declares || !q->process.waits_for == !waits)
+		return;
+	q->process.waits_for = waits ? &needed_by(q)->process : NULL;
+	q->process.lends_all = true;
+	sim.policy.changed = true;
+	sim.all_due_ns = 0;
+	if (sim.config->policy)
+		look_soon(sim.now_ns, false);
+}
+
 static void begin_request(struct queue *q)
 {
 	q->kernels_left = q->class->kernels;
 	if (q->class->needs)
 		q->needed = needed_by(q)->done + q->class->needs_kernels;
+	declare(q, true);
 	if (q->class->gap_ns)
 		submit(q, 1);
 }
@@ -842,8 +858,11 @@ static void tell_those_that_need(const struct queue *done)
 	u32 i;
 
 	for (i = 0; i < sim.nr_queues; i++)
-		if (sim.queues[i].class->needs == done->number + 1)
+		if (sim.queues[i].class->needs == done->number + 1) {
+			if (can_run(&sim.queues[i]))
+				declare(&sim.queues[i], false);
 			pass_barrier(&sim.queues[i]);
+		}
 }
 
 /* It has left its slots. */

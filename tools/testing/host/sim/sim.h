@@ -103,6 +103,7 @@ enum sim_arrivals { CONTINUOUS, POISSON, PERIODIC, LOGNORMAL };
  * @needs: a request begins when the first queue of the class with this number, from 1 on, has done
  *	@needs_kernels more; 0: it needs nobody
  * @needs_kernels: see @needs
+ * @declares: its processes say that they wait for that of the queue that they need
  * @gap_ns: the host submits the next kernel so long after the end of the one before; 0: all at once
  * @gap_most_ns: it takes any time from @gap_ns to this; 0: always the same
  * @apart_ns: with CONTINUOUS: each queue begins so long after the one before
@@ -129,6 +130,7 @@ struct sim_class {
 	u64 barrier_ns;
 	u32 needs;
 	u32 needs_kernels;
+	bool declares;
 	u64 gap_ns;
 	u64 gap_most_ns;
 	u64 apart_ns;
