@@ -34,6 +34,8 @@
 
 /* Longest deadline that makes sense: an hour. */
 #define MAX_DEADLINE_US		3600000000ULL
+/* What a pid_t has room for */
+#define MAX_PID			0x7fffffffU
 /* A hint keeps others off the device without any work being there: a second at most. */
 #define MAX_HINT_US		1000000U
 /* The design's numbers of the types; 0 and 1 (drain, reset) lose work or time. */
@@ -135,7 +137,7 @@ static int chardev_do_info(struct client *client, void *argument)
 	info->features = GPREEMPT_FEATURE_PREEMPT | GPREEMPT_FEATURE_CGROUP |
 			 GPREEMPT_FEATURE_EVENTS | GPREEMPT_FEATURE_HINT |
 			 GPREEMPT_FEATURE_INHERIT | GPREEMPT_FEATURE_JOB | GPREEMPT_FEATURE_SHARE |
-			 GPREEMPT_FEATURE_USAGE;
+			 GPREEMPT_FEATURE_USAGE | GPREEMPT_FEATURE_WAITS_FOR;
 	info->nr_nodes = list.nr;
 	info->event_size = sizeof(struct gpreempt_event);
 	return r;
@@ -200,6 +202,10 @@ static void chardev_describe(const struct gpreempt_queue *gq,
 		info->flags |= GPREEMPT_QUEUE_STOPS_NEVER;
 		break;
 	}
+	if (gpreempt_policy_read(pq->process->waits_for))
+		info->flags |= GPREEMPT_QUEUE_WAITS;
+	if (gpreempt_policy_read(pq->priority) > gpreempt_policy_read(pq->set.priority))
+		info->flags |= GPREEMPT_QUEUE_LENT;
 	info->logical_priority = gpreempt_policy_read(pq->set.priority);
 	info->effective_priority = gpreempt_policy_read(pq->effective_priority);
 	info->source = READ_ONCE(gq->priority.source);
@@ -461,6 +467,7 @@ static int chardev_do_usage(struct client *client, void *argument)
  * @inherit: it is inherited
  * @param: a parameter instead of the priority; -1: none
  * @value: of the parameter
+ * @waits_for: instead of @value: a process, referenced; NULL: none
  * @job: a job instead of either; NULL: none
  * @privileged: the caller has CAP_SYS_NICE or CAP_SYS_ADMIN
  */
@@ -470,6 +477,7 @@ struct setting_change {
 	bool inherit;
 	int param;
 	u64 value;
+	struct pid *waits_for;
 	const struct gpreempt_membership *job;
 	bool privileged;
 };
@@ -506,6 +514,12 @@ static int chardev_change_setting(struct gpreempt_setting *setting, void *arg)
 		break;
 	case GPREEMPT_PARAM_FOLLOW_STOP:
 		setting->follow_stop = change->value;
+		break;
+	case GPREEMPT_PARAM_WAITS_FOR:
+		if (setting->waits_privileged && !change->privileged)
+			return -EPERM;
+		setting->waits_for = change->waits_for;
+		setting->waits_privileged = change->waits_for && change->privileged;
 		break;
 	}
 	return 0;
@@ -595,6 +609,27 @@ static int chardev_do_set_priority(struct client *client, void *argument)
 	return chardev_change_target(&cmd->target, &change);
 }
 
+/* Both processes are ones that the caller may name. */
+static int chardev_set_waits_for(const struct gpreempt_target *target,
+				 struct setting_change *change)
+{
+	const struct gpreempt_target other = {
+		.scope = GPREEMPT_SCOPE_PROCESS,
+		.pid = change->value,
+	};
+	struct gpreempt_target_match match = { 0 };
+	int r = 0;
+
+	change->privileged = capable(CAP_SYS_NICE) || capable(CAP_SYS_ADMIN);
+	if (other.pid)
+		r = gpreempt_target_resolve(&other, &match);
+	change->waits_for = match.pid;
+	if (!r)
+		r = chardev_change_target(target, change);
+	gpreempt_target_release(&match);
+	return r;
+}
+
 static int chardev_do_set_param(struct client *client, void *argument)
 {
 	struct gpreempt_set_param *cmd = argument;
@@ -623,6 +658,12 @@ static int chardev_do_set_param(struct client *client, void *argument)
 		if (cmd->value > GPREEMPT_FOLLOW_STOP_NEVER)
 			return -ERANGE;
 		break;
+	case GPREEMPT_PARAM_WAITS_FOR:
+		if (cmd->target.scope != GPREEMPT_SCOPE_PROCESS)
+			return -EINVAL;
+		if (cmd->value > MAX_PID)
+			return -ERANGE;
+		return chardev_set_waits_for(&cmd->target, &change);
 	default:
 		return -EINVAL;
 	}

@@ -275,6 +275,8 @@ static void monitor_sample(struct gpreempt_node *gn, bool anew, u64 now_ns)
 	all = kicked || now_ns >= gn->monitor.all_due_ns || !monitor_sample_awake(gn, anew, now_ns);
 	if (all)
 		monitor_sample_all(gn, anew, now_ns);
+	if (all || anew)
+		gpreempt_priority_find_waits(gn);
 	gn->policy.queues = gn->monitor.sampled;
 	gn->policy.nr = gn->monitor.nr_sampled;
 	gn->policy.nr_dormant = gn->monitor.nr_dormant;

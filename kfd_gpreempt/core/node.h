@@ -52,6 +52,8 @@ extern wait_queue_head_t gpreempt_acted;
 struct gpreempt_process {
 	/** @link: in &gpreempt_node.processes, under gpreempt_lock */
 	struct list_head link;
+	/** @by_pid: in the table of that name in &gpreempt_node.queues, by @pid */
+	struct hlist_node by_pid;
 	/** @gn: the node */
 	struct gpreempt_node *gn;
 	/**

@@ -52,8 +52,12 @@
  *   pass.
  *
  * Each queue has a *rank*: how urgent it is. Under the default policy the rank is the logical
- * priority. A queue whose job is off another node ranks below all others. The *level* is the
- * highest rank with demand. Queues below it yield, the others run.
+ * priority. A process may say that it waits for another one, and then lends it the highest priority
+ * of its queues, along up to eight links of such waits. It lends for as long as it says so, with
+ * demand or without: a program that waits on the host has none. What is lent is a priority like any
+ * other: debts, shares and jobs count with it, and what is stronger than rank stays so. A queue
+ * whose job is off another node ranks below all others. The *level* is the highest rank with
+ * demand. Queues below it yield, the others run.
  *
  * A pass that preempts takes every queue that has to yield, idle ones too, so that their next
  * packet needs no second pass. Lower queues without work never cause a pass.

@@ -20,6 +20,7 @@
 #include <linux/cgroup.h>
 #include <linux/cred.h>
 #include <linux/err.h>
+#include <linux/hashtable.h>
 #include <linux/jiffies.h>
 #include <linux/list.h>
 #include <linux/pid.h>
@@ -105,6 +106,8 @@ static unsigned int nr_cgroups;
 static u64 cgroups_generation = 1;
 /* How many are inherited */
 static unsigned int nr_inheritable;
+/* How many say that a process waits for another one */
+static unsigned int nr_waits;
 
 /* Either lock held. */
 static struct entry *priority_find(struct pid *pid, u64 cgroup_id)
@@ -126,6 +129,8 @@ static void priority_count(const struct entry *e, int by)
 	WRITE_ONCE(nr_entries, nr_entries + by);
 	if (priority_is_inheritable(&e->setting))
 		WRITE_ONCE(nr_inheritable, nr_inheritable + by);
+	if (e->setting.waits_for)
+		WRITE_ONCE(nr_waits, nr_waits + by);
 	if (e->of.pid)
 		return;
 	nr_cgroups += by;
@@ -146,6 +151,7 @@ static void priority_remove(struct entry *e)
 		kfree(e->payer);
 	}
 	put_pid(e->of.pid);
+	put_pid(e->setting.waits_for);
 	kfree(e);
 }
 
@@ -187,7 +193,7 @@ static DECLARE_DELAYED_WORK(drop_work, priority_drop_gone);
 static bool priority_says_nothing(const struct gpreempt_setting *s)
 {
 	return !s->has_priority && !s->exempt && !s->weight && !s->deadline_us && !s->job.id &&
-	       s->follow_stop == GPREEMPT_FOLLOW_STOP_NODE;
+	       !s->waits_for && s->follow_stop == GPREEMPT_FOLLOW_STOP_NODE;
 }
 
 /* Only nodes that it has queues on have anything to do with it; a cgroup's may be any. */
@@ -243,6 +249,7 @@ static int priority_insert(struct entry *new, struct payer **fresh)
 		return -ENOMEM;
 	new->payer = payer;
 	get_pid(new->of.pid);
+	get_pid(new->setting.waits_for);
 	list_add_tail(&new->link, &entries);
 	return 0;
 }
@@ -256,11 +263,15 @@ static int priority_put(struct entry *old, struct entry **new, struct payer **fr
 		if (old)
 			priority_remove(old);
 	} else if (old) {
+		struct pid *waited_for = old->setting.waits_for;
+
+		get_pid((*new)->setting.waits_for);
 		spin_lock(&settings_spinlock);
 		priority_count(old, -1);
 		old->setting = (*new)->setting;
 		priority_count(old, 1);
 		spin_unlock(&settings_spinlock);
+		put_pid(waited_for);
 	} else {
 		r = priority_insert(*new, fresh);
 		if (!r)
@@ -585,7 +596,8 @@ void gpreempt_priority_overrides(struct task_struct *leader, struct gpreempt_ove
  * @overrides: of the process
  * @inherited: of processes above it
  * @queue: of the queue
- * @cap: what a setting of the unprivileged is worth at most
+ * @cap: what a setting of the unprivileged is worth at most; receives what another one, or what is
+ *	lent, would be
  * @priority: against other processes
  * @own_priority: against queues of the same process
  * @explicit_priority: the priority of this queue was asked for
@@ -598,7 +610,7 @@ void gpreempt_priority_overrides(struct task_struct *leader, struct gpreempt_ove
  */
 enum gpreempt_source gpreempt_priority_apply(const struct gpreempt_overrides *overrides,
 					     const struct gpreempt_setting *inherited,
-					     const struct gpreempt_setting *queue, s32 cap,
+					     const struct gpreempt_setting *queue, s32 *cap,
 					     s32 *priority, s32 *own_priority,
 					     bool *explicit_priority)
 {
@@ -619,9 +631,9 @@ enum gpreempt_source gpreempt_priority_apply(const struct gpreempt_overrides *ov
 
 		if (!s->has_priority)
 			continue;
-		*priority = s->privileged ? s->priority : min(s->priority, cap);
+		*priority = s->privileged ? s->priority : min(s->priority, *cap);
 		if (s->privileged)
-			cap = s->priority;
+			*cap = s->priority;
 		source = ranks[i].source;
 	}
 	if (queue->has_priority) {
@@ -647,14 +659,14 @@ s32 gpreempt_priority_of_program(const struct gpreempt_node *gn, struct task_str
 	int nice = READ_ONCE(gn->tunables.tuned[GPREEMPT_TUNABLE_NICE]) ? task_nice(leader) : 0;
 	struct gpreempt_setting inherited, none = { 0 };
 	struct gpreempt_policy_queue derived = { 0 };
+	s32 cap = GPREEMPT_PRIORITY_NORMAL - nice;
 	struct gpreempt_overrides overrides;
 
 	gpreempt_policy_priority(GPREEMPT_PRIORITY_NORMAL, nice, false, &derived);
 	gpreempt_priority_overrides(leader, &overrides);
 	gpreempt_priority_inherited(leader, &inherited);
-	gpreempt_priority_apply(&overrides, &inherited, &none, GPREEMPT_PRIORITY_NORMAL - nice,
-				&derived.set.priority, &derived.set.own_priority,
-				&derived.set.explicit_priority);
+	gpreempt_priority_apply(&overrides, &inherited, &none, &cap, &derived.set.priority,
+				&derived.set.own_priority, &derived.set.explicit_priority);
 	return derived.set.priority;
 }
 
@@ -759,6 +771,63 @@ void gpreempt_priority_derive_process(struct gpreempt_process *process)
 		   process->priority.overrides.process.deadline_us * NSEC_PER_USEC);
 }
 
+/* That of the process of this PID with queues on the node; NULL: there is none. */
+static struct gpreempt_policy_process *priority_process_of(struct gpreempt_node *gn,
+							   const struct pid *pid)
+{
+	struct gpreempt_process *process;
+
+	hash_for_each_possible_rcu(gn->queues.by_pid, process, by_pid, (unsigned long)pid,
+				   srcu_read_lock_held(&gn->queues.srcu))
+		if (process->pid == pid)
+			return &process->policy;
+	return NULL;
+}
+
+/* What is set now: the PID that was set when priorities were derived may be another one's. */
+static void priority_find_wait(struct gpreempt_node *gn, struct gpreempt_process *process)
+{
+	struct gpreempt_policy_process *waits_for = NULL;
+	struct gpreempt_setting setting = { 0 };
+
+	if (READ_ONCE(nr_waits)) {
+		rcu_read_lock();
+		spin_lock(&settings_spinlock);
+		priority_get_process(process->p->lead_thread, &setting);
+		if (setting.waits_for)
+			waits_for = priority_process_of(gn, setting.waits_for);
+		spin_unlock(&settings_spinlock);
+		rcu_read_unlock();
+	}
+	gn->policy.changed |= process->policy.waits_for != waits_for;
+	process->policy.waits_for = waits_for;
+	process->policy.lends_all = setting.waits_privileged;
+}
+
+/**
+ * gpreempt_priority_find_waits() - which processes do those of the queues that were sampled wait
+ * for?
+ * @gn: the node
+ *
+ * What is not sampled decides nothing, so nothing else need be found.
+ *
+ * Context: the monitor, in the read section of its pass, when queues may have come or gone.
+ */
+void gpreempt_priority_find_waits(struct gpreempt_node *gn)
+{
+	const struct gpreempt_process *before = NULL;
+	u32 i;
+
+	for (i = 0; i < gn->monitor.nr_sampled + gn->monitor.nr_dormant; i++) {
+		struct gpreempt_process *process = gpreempt_queue_of(gn->monitor.sampled[i])->process;
+
+		if (process == before)
+			continue;
+		before = process;
+		priority_find_wait(gn, process);
+	}
+}
+
 /**
  * gpreempt_priority_hold() - derive whether a queue has to be off the device, whatever its rank
  * @gq: the queue: it is held on request, or its process is stopped, or idle on a crowded device
@@ -783,20 +852,20 @@ static bool priority_derive_overrides(const struct gpreempt_process *process,
 {
 	struct gpreempt_policy_queue *pq = &gq->policy;
 	struct gpreempt_setting setting;
+	s32 before, cap = GPREEMPT_PRIORITY_NORMAL - nice;
 	bool hinted;
-	s32 before;
 
 	spin_lock(&gq->priority.lock);
 	setting = gq->priority.setting;
 	spin_unlock(&gq->priority.lock);
 	WRITE_ONCE(gq->priority.source,
 		   gpreempt_priority_apply(&process->priority.overrides,
-					   &process->priority.inherited, &setting,
-					   GPREEMPT_PRIORITY_NORMAL - nice, &derived->set.priority,
-					   &derived->set.own_priority,
+					   &process->priority.inherited, &setting, &cap,
+					   &derived->set.priority, &derived->set.own_priority,
 					   &derived->set.explicit_priority));
 	before = pq->set.priority;
 	WRITE_ONCE(pq->set.priority, derived->set.priority);
+	pq->set.lent_max = cap;
 	pq->set.own_priority = derived->set.own_priority;
 	pq->set.explicit_priority = derived->set.explicit_priority;
 	if (gq->priority.derived && before != pq->set.priority)

@@ -48,6 +48,9 @@ struct gpreempt_membership {
  * @priority: logical priority
  * @weight: share under wfq; 0: by priority
  * @follow_stop: &enum gpreempt_follow_stop; of a process or a cgroup
+ * @waits_for: the process that it waits for, referenced where the setting is kept; NULL: none. Of a
+ *	process
+ * @waits_privileged: that was said with CAP_SYS_NICE or CAP_SYS_ADMIN
  * @deadline_us: relative deadline under edf; 0: none
  * @job: the job; of a process or a cgroup
  */
@@ -59,6 +62,8 @@ struct gpreempt_setting {
 	s32 priority;
 	u32 weight;
 	u8 follow_stop;
+	bool waits_privileged;
+	struct pid *waits_for;
 	u64 deadline_us;
 	struct gpreempt_membership job;
 };
@@ -154,7 +159,7 @@ void gpreempt_priority_add(struct gpreempt_process *process,
 			   const struct gpreempt_setting *inherited);
 enum gpreempt_source gpreempt_priority_apply(const struct gpreempt_overrides *overrides,
 					     const struct gpreempt_setting *inherited,
-					     const struct gpreempt_setting *queue, s32 cap,
+					     const struct gpreempt_setting *queue, s32 *cap,
 					     s32 *priority, s32 *own_priority,
 					     bool *explicit_priority);
 s32 gpreempt_priority_of_program(const struct gpreempt_node *gn, struct task_struct *leader);
@@ -164,6 +169,7 @@ void gpreempt_priority_init_queue(struct gpreempt_queue *gq);
 void gpreempt_priority_asked(struct gpreempt_queue *gq, bool trusted);
 void gpreempt_priority_hold(struct gpreempt_queue *gq);
 void gpreempt_priority_derive_process(struct gpreempt_process *process);
+void gpreempt_priority_find_waits(struct gpreempt_node *gn);
 u32 gpreempt_priority_derive(struct gpreempt_node *gn, struct gpreempt_queue *gq);
 
 #endif /* GPREEMPT_PRIORITY_H */

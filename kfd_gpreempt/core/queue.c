@@ -120,6 +120,7 @@ static struct gpreempt_process *queue_get_process(struct gpreempt_node *gn, stru
 	gpreempt_priority_add(process, inherited);
 	gpreempt_rooms_tell(process_added, process);
 	list_add_tail(&process->link, &gn->queues.processes);
+	hash_add_rcu(gn->queues.by_pid, &process->by_pid, (unsigned long)process->pid);
 	WRITE_ONCE(gn->queues.nr_processes, gn->queues.nr_processes + 1);
 	gpreempt_queue_watch_nice(gn);
 found:
@@ -141,6 +142,7 @@ static void queue_unlink(struct gpreempt_queue *gq)
 	gpreempt_node_acted();
 	if (!--gq->process->nr_queues) {
 		list_del(&gq->process->link);
+		hash_del_rcu(&gq->process->by_pid);
 		gpreempt_rooms_tell(process_gone, gq->process);
 		WRITE_ONCE(gn->queues.nr_processes, gn->queues.nr_processes - 1);
 	}
@@ -182,6 +184,7 @@ static void queue_register(const struct gpreempt_mapper *m, struct queue *q, boo
 	gpreempt_priority_asked(gq, trusted);
 	/* To be shown until the monitor has derived it. */
 	gq->policy.set.priority = gq->priority.kfd;
+	gq->policy.priority = gq->priority.kfd;
 	gq->policy.effective_priority = gq->priority.kfd;
 	gpreempt_view_init_queue(gq, m);
 	gpreempt_mqd_init_queue(gq, gpreempt_tunables_verify(gn));
@@ -467,6 +470,7 @@ int gpreempt_queue_init_node(struct gpreempt_node *gn)
 {
 	INIT_LIST_HEAD(&gn->queues.list);
 	INIT_LIST_HEAD(&gn->queues.processes);
+	hash_init(gn->queues.by_pid);
 	INIT_DELAYED_WORK(&gn->queues.adopt, queue_adopt_work);
 	INIT_DEFERRABLE_WORK(&gn->queues.renice, queue_renice_work);
 	return init_srcu_struct(&gn->queues.srcu);

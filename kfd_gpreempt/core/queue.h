@@ -3,6 +3,7 @@
 #ifndef GPREEMPT_QUEUE_H
 #define GPREEMPT_QUEUE_H
 
+#include <linux/hashtable.h>
 #include <linux/list.h>
 #include <linux/srcu.h>
 #include <linux/types.h>
@@ -20,6 +21,8 @@ struct gpreempt_node_queues {
 	struct srcu_struct srcu;
 	/** @processes: their processes, under gpreempt_lock */
 	struct list_head processes;
+	/** @by_pid: the same by PID; written under gpreempt_lock, read under @srcu */
+	DECLARE_HASHTABLE(by_pid, 6);
 	/** @nr: length of @queues, written under gpreempt_lock */
 	u32 nr;
 	/** @nr_processes: length of @processes, written under gpreempt_lock */

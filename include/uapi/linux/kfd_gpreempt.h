@@ -21,7 +21,7 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
-#define GPREEMPT_ABI_VERSION		10
+#define GPREEMPT_ABI_VERSION		11
 
 #define GPREEMPT_PRIORITY_MIN		(-1023)
 #define GPREEMPT_PRIORITY_MAX		1023
@@ -40,6 +40,7 @@
  * @GPREEMPT_FEATURE_JOB: GPREEMPT_IOC_SET_JOB, and jobs in GPREEMPT_IOC_LIST. Since version 5
  * @GPREEMPT_FEATURE_SHARE: GPREEMPT_IOC_SET_SHARE and GPREEMPT_IOC_LIST_SHARES. Since version 7
  * @GPREEMPT_FEATURE_USAGE: GPREEMPT_IOC_USAGE, and usage in GPREEMPT_IOC_LIST. Since version 8
+ * @GPREEMPT_FEATURE_WAITS_FOR: GPREEMPT_PARAM_WAITS_FOR. Since version 11
  */
 enum gpreempt_feature {
 	GPREEMPT_FEATURE_PREEMPT	= 1 << 0,
@@ -50,6 +51,7 @@ enum gpreempt_feature {
 	GPREEMPT_FEATURE_JOB		= 1 << 5,
 	GPREEMPT_FEATURE_SHARE		= 1 << 6,
 	GPREEMPT_FEATURE_USAGE		= 1 << 7,
+	GPREEMPT_FEATURE_WAITS_FOR	= 1 << 8,
 };
 
 /**
@@ -165,6 +167,9 @@ enum gpreempt_queue_state {
  *	meanwhile. Since version 3
  * @GPREEMPT_QUEUE_STOPS_ALWAYS: GPREEMPT_FOLLOW_STOP_ALWAYS is set for its process, or for a cgroup above that. Since version 9
  * @GPREEMPT_QUEUE_STOPS_NEVER: the same of GPREEMPT_FOLLOW_STOP_NEVER. Since version 9
+ * @GPREEMPT_QUEUE_WAITS: its process waits for another one that has queues on the node (GPREEMPT_PARAM_WAITS_FOR). Since version 11
+ * @GPREEMPT_QUEUE_LENT: a process that waits for its own has lent it a higher priority than logical_priority; effective_priority has it.
+ *	Since version 11
  */
 enum gpreempt_queue_flag {
 	GPREEMPT_QUEUE_HELD		= 1 << 0,
@@ -176,6 +181,8 @@ enum gpreempt_queue_flag {
 	GPREEMPT_QUEUE_SUSPENDED	= 1 << 6,
 	GPREEMPT_QUEUE_STOPS_ALWAYS	= 1 << 7,
 	GPREEMPT_QUEUE_STOPS_NEVER	= 1 << 8,
+	GPREEMPT_QUEUE_WAITS		= 1 << 9,
+	GPREEMPT_QUEUE_LENT		= 1 << 10,
 };
 
 /**
@@ -268,8 +275,8 @@ enum gpreempt_verdict {
  * @queue_id: KFD's number of the queue within the process
  * @state: &enum gpreempt_queue_state
  * @flags: bits of &enum gpreempt_queue_flag
- * @logical_priority: what counts against other processes
- * @effective_priority: the same with ageing
+ * @logical_priority: what counts against other processes, but for what is lent
+ * @effective_priority: the same with what is lent, and with ageing
  * @source: &enum gpreempt_source of @logical_priority
  * @kfd_priority: what the program asked KFD for, 0..15
  * @waves: waves in flight; while the device or the scheduler is busy, when they were last asked for; ~0: not known
@@ -530,12 +537,22 @@ enum gpreempt_follow_stop {
  * @GPREEMPT_PARAM_DEADLINE_US: relative deadline under "edf", up to an hour; 0: none
  * @GPREEMPT_PARAM_EXEMPT: 1: never a victim; of a process only. 0: like every other
  * @GPREEMPT_PARAM_FOLLOW_STOP: &enum gpreempt_follow_stop; of a process, or of a cgroup for all processes in it and below it. Since version 9
+ * @GPREEMPT_PARAM_WAITS_FOR: of a process only: the pid of another one, for which it waits; 0: for none. Since version 11
+ *
+ * A process that waits for another one lends it its priority: on each node on which both have queues, those of the other one (of the first of
+ * its contexts there) count against other processes as the most urgent queue of the one that waits does, if that is more. It counts for as
+ * long as it is set, whatever either has to do: a program says it before it waits and takes it back after. What is lent is passed on along up
+ * to eight processes that wait for each other; circles are harmless. Weights and deadlines are not lent. It ends with either process.
+ *
+ * What a caller without CAP_SYS_NICE and CAP_SYS_ADMIN sets lends a queue no more than such a caller could set for it: see
+ * &struct gpreempt_priority.
  */
 enum gpreempt_param {
 	GPREEMPT_PARAM_WEIGHT,
 	GPREEMPT_PARAM_DEADLINE_US,
 	GPREEMPT_PARAM_EXEMPT,
 	GPREEMPT_PARAM_FOLLOW_STOP,
+	GPREEMPT_PARAM_WAITS_FOR,
 };
 
 /**
@@ -546,7 +563,9 @@ enum gpreempt_param {
  * @value: in: in the parameter's unit and bounds
  * @reserved: 0
  *
- * Errors: those of the target; ERANGE (out of bounds; a cgroup below level 32); EPERM (without CAP_SYS_NICE; of a cgroup, without CAP_SYS_ADMIN); ENOMEM.
+ * Errors: those of the target, and with GPREEMPT_PARAM_WAITS_FOR of the process that is waited for; ERANGE (out of bounds; a cgroup below level
+ * 32); EPERM (without CAP_SYS_NICE, but for GPREEMPT_PARAM_WAITS_FOR: there, without CAP_SYS_NICE and CAP_SYS_ADMIN, a change of what was set with
+ * one of them; of a cgroup, without CAP_SYS_ADMIN); EUSERS (GPREEMPT_PARAM_WAITS_FOR: the user has settings for 1024 processes); ENOMEM.
  */
 struct gpreempt_set_param {
 	struct gpreempt_target target;

@@ -197,6 +197,28 @@ TEST(listeners_of_a_user_namespace_are_one_users, "the ids of a user namespace l
 
 static u64 looked_up_before, most_looked_up;
 
+/* Says that the process of one waits for that of the other. */
+static long set_wait(const struct sim_queue *sq, const struct sim_queue *waited_for)
+{
+	struct gpreempt_set_param cmd = {
+		.target = process_target(sq), .param = GPREEMPT_PARAM_WAITS_FOR, .value = process_target(waited_for).pid,
+	};
+
+	return command(GPREEMPT_IOC_SET_PARAM, &cmd);
+}
+
+TEST(no_wait_leads_out_of_a_container, "both processes of a wait are ones that the caller's namespace sees, whatever its rights")
+{
+	two_containers();
+	become(0, CAP_SYS_ADMIN | CAP_SYS_NICE, &containers[0]);
+	CHECK_EQ(set_wait(low, high), -ESRCH);
+	CHECK_EQ(set_wait(high, low), -ESRCH);
+	become_host();
+	CHECK_EQ(set_wait(high, low), 0);
+	run(5 * MS);
+	CHECK(high->q.gpreempt->process->policy.waits_for == &low->q.gpreempt->process->policy);
+}
+
 /* With this lock each new queue is taken in. */
 static void count_looked_up(const struct mutex *lock)
 {

@@ -308,6 +308,10 @@ TEST(commands_are_checked, "unknown commands, flags, reserved members and values
 	CHECK_EQ(set_param(queue_target(low), GPREEMPT_PARAM_EXEMPT, 1), -EINVAL);
 	CHECK_EQ(set_param(process_target(low), GPREEMPT_PARAM_FOLLOW_STOP, GPREEMPT_FOLLOW_STOP_NEVER + 1), -ERANGE);
 	CHECK_EQ(set_param(queue_target(low), GPREEMPT_PARAM_FOLLOW_STOP, GPREEMPT_FOLLOW_STOP_ALWAYS), -EINVAL);
+	CHECK_EQ(set_param(process_target(low), GPREEMPT_PARAM_WAITS_FOR, 1ULL << 31), -ERANGE);
+	CHECK_EQ(set_param(process_target(low), GPREEMPT_PARAM_WAITS_FOR, INT_MAX), -ESRCH);
+	CHECK_EQ(set_param(queue_target(low), GPREEMPT_PARAM_WAITS_FOR, 0), -EINVAL);
+	CHECK_EQ(set_param((struct gpreempt_target){ .scope = GPREEMPT_SCOPE_CGROUP, .cgroup_fd = 2 }, GPREEMPT_PARAM_WAITS_FOR, 0), -EINVAL);
 	CHECK_EQ(set_param((struct gpreempt_target){ .scope = GPREEMPT_SCOPE_CGROUP, .cgroup_fd = 2 }, GPREEMPT_PARAM_WEIGHT, 3), -EINVAL);
 	param = (struct gpreempt_set_param){ .target = process_target(low), .param = GPREEMPT_PARAM_WEIGHT, .flags = 1 };
 	CHECK_EQ(command(GPREEMPT_IOC_SET_PARAM, &param), -EINVAL);
@@ -1107,6 +1111,118 @@ TEST(stops_of_a_cgroup_are_followed_by_command, "all processes in a cgroup and b
 	CHECK_EQ(info_of(low).flags, 0);
 }
 
+/* What the process of one is told to wait for: that of the other, or none */
+static long wait_for(const struct sim_queue *sq, const struct sim_queue *waited_for)
+{
+	return set_param(process_target(sq), GPREEMPT_PARAM_WAITS_FOR, waited_for ? process_target(waited_for).pid : 0);
+}
+
+/* Between low and high; keeps the low one off the device. */
+static struct sim_queue *add_working_between(void)
+{
+	struct sim_queue *between = add_queue(5);
+
+	between->kernel_ns = MS;
+	submit_and_run(low, 200, 5 * MS);
+	submit_and_run(between, 400, 10 * MS);
+	CHECK(preempted(low) && !preempted(between));
+	return between;
+}
+
+TEST(a_wait_is_declared, "work that a higher program says that it waits for comes before what is between the two, until that is taken back")
+{
+	struct sim_queue *between;
+
+	begin();
+	between = add_working_between();
+	CHECK_EQ(wait_for(high, low), 0);
+	CHECK_AFTER(10 * MS, !preempted(low) && preempted(between));
+	CHECK_EQ(info_of(low).flags, GPREEMPT_QUEUE_LENT);
+	CHECK_EQ(info_of(low).effective_priority, NORMAL);
+	CHECK_EQ(info_of(low).logical_priority, NORMAL - 10);
+	CHECK_EQ(info_of(high).flags, GPREEMPT_QUEUE_WAITS);
+	CHECK_EQ(wait_for(high, NULL), 0);
+	CHECK_AFTER(10 * MS, preempted(low) && !preempted(between));
+	CHECK_EQ(info_of(low).flags | info_of(high).flags, 0);
+	CHECK_EQ(info_of(low).effective_priority, NORMAL - 10);
+	/* One that was lent a priority passes it on, and one that waits for itself gets none. */
+	CHECK_EQ(wait_for(between, low), 0);
+	CHECK_EQ(wait_for(high, between), 0);
+	CHECK_EQ_AFTER(10 * MS, info_of(low).effective_priority, NORMAL);
+	CHECK_EQ(wait_for(between, between), 0);
+	CHECK_EQ_AFTER(10 * MS, info_of(low).effective_priority, NORMAL - 10);
+}
+
+TEST(a_wait_ends_with_either, "what a program lends ends when its queues, or those that it waits for, go, and when either program has ended; queues made later have it")
+{
+	struct sim_process *waited_for;
+	struct sim_queue *between;
+
+	begin();
+	waited_for = process_of(low);
+	between = add_working_between();
+	CHECK_EQ(wait_for(high, low), 0);
+	CHECK_AFTER(10 * MS, !preempted(low) && preempted(between));
+	destroy_queue(low);
+	CHECK_AFTER(10 * MS, !preempted(between));
+	CHECK_EQ(info_of(high).flags, 0);
+	low = add_queue_to(waited_for, 0, NORMAL);
+	submit_and_run(low, 200, 10 * MS);
+	CHECK(!preempted(low) && preempted(between));
+	destroy_queue(high);
+	CHECK_AFTER(10 * MS, preempted(low) && !preempted(between));
+
+	/* Its settings are dropped with it. */
+	high = add_queue(0);
+	CHECK_EQ(wait_for(high, low), 0);
+	CHECK_EQ_AFTER(10 * MS, info_of(low).flags, GPREEMPT_QUEUE_LENT);
+	kill_process(process_of(high));
+	CHECK_AFTER(10 * MS, preempted(low));
+	CHECK_EQ(info_of(low).flags, 0);
+}
+
+TEST(who_may_declare_a_wait, "a user says it of own processes alone, lends no more than such a user may set, and does not take back what was said with rights")
+{
+	struct sim_queue *between;
+
+	begin();
+	between = add_working_between();
+	process_of(high)->task.euid = process_of(low)->task.euid = (kuid_t){ 5 };
+	process_of(between)->task.euid = (kuid_t){ 6 };
+	current->caps = 0;
+	current->euid = (kuid_t){ 5 };
+	CHECK_EQ(wait_for(between, low), -EACCES);
+	CHECK_EQ(wait_for(high, between), -EACCES);
+	CHECK_EQ(set_param(process_target(high), GPREEMPT_PARAM_WAITS_FOR, 4711), -ESRCH);
+	/* Its nice value leaves as much as it has. */
+	CHECK_EQ(wait_for(high, low), 0);
+	CHECK_AFTER(10 * MS, preempted(low));
+	CHECK_EQ(info_of(low).flags, 0);
+	CHECK_EQ(info_of(high).flags, GPREEMPT_QUEUE_WAITS);
+	/* With a priority that a user set in place of that it is up to what the user may. */
+	process_of(low)->task.nice = 3;
+	CHECK_EQ(set_priority(process_target(low), -50, 0), 0);
+	CHECK_EQ_AFTER(1100 * MS, info_of(low).effective_priority, NORMAL - 3);
+	CHECK_EQ(info_of(low).logical_priority, -50);
+	/* What the privileged set for it is a bound. */
+	current->caps = CAP_SYS_NICE;
+	CHECK_EQ(set_priority(process_target(low), -40, 0), 0);
+	CHECK_EQ_AFTER(10 * MS, info_of(low).effective_priority, -40);
+	/* Each of the two rights lends all. */
+	CHECK_EQ(wait_for(high, low), 0);
+	CHECK_EQ_AFTER(10 * MS, info_of(low).effective_priority, NORMAL);
+	current->caps = 0;
+	CHECK_EQ(wait_for(high, NULL), -EPERM);
+	CHECK_EQ(wait_for(high, high), -EPERM);
+	current->caps = CAP_SYS_ADMIN;
+	CHECK_EQ(wait_for(high, NULL), 0);
+	CHECK_EQ_AFTER(10 * MS, info_of(low).effective_priority, -40);
+	CHECK_EQ(wait_for(between, low), 0);
+	CHECK_EQ_AFTER(10 * MS, info_of(low).effective_priority, NORMAL - 5);
+	current->euid = (kuid_t){ 0 };
+	current->caps = CAP_SYS_NICE | CAP_SYS_ADMIN;
+}
+
 TEST(an_exempt_queue_is_refused_at_once, "a hold on a queue of an exempt process does not wait for what never comes, also before a pass has taken that in")
 {
 	u64 began_ns;
@@ -1396,7 +1512,7 @@ TEST(lists_are_as_long_as_asked, "no more is written than there is room for, and
 	CHECK_EQ(info.abi_version, GPREEMPT_ABI_VERSION);
 	CHECK_EQ(info.features, GPREEMPT_FEATURE_PREEMPT | GPREEMPT_FEATURE_CGROUP | GPREEMPT_FEATURE_EVENTS | GPREEMPT_FEATURE_HINT |
 				GPREEMPT_FEATURE_INHERIT | GPREEMPT_FEATURE_JOB | GPREEMPT_FEATURE_SHARE |
-				GPREEMPT_FEATURE_USAGE);
+				GPREEMPT_FEATURE_USAGE | GPREEMPT_FEATURE_WAITS_FOR);
 	CHECK_EQ(nodes[0].state, gpreempt_node_state(node_of(0)));
 	CHECK(nodes[0].nr_queues == 3 && nodes[0].nr_preempted == 1 && nodes[0].preemptions == 1 && nodes[0].resumes == 0);
 	CHECK_EQ(nodes[0].failures, 0);

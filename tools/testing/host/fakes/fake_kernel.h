@@ -496,12 +496,17 @@ static inline void hash_del_rcu(struct hlist_node *node)
 }
 #define hash_del(node)				hash_del_rcu(node)
 #define hash_add(table, node, key)		shim_hlist_add(node, HASH_BUCKET(table, key))
+#define hash_add_rcu(table, node, key)		hash_add(table, node, key)
+#define hash_init(table)			memset(table, 0, sizeof(table))
 /* The entries of hash tables that were compared with a key */
 extern u64 shim_entries_compared;
 #define hash_for_each_possible(table, p, member, key)				\
 	for (p = HLIST_ENTRY(HASH_BUCKET(table, key)->first, typeof(*p), member);	\
 	     p && __atomic_add_fetch(&shim_entries_compared, 1, __ATOMIC_RELAXED);	\
 	     p = HLIST_ENTRY(p->member.next, typeof(*p), member))
+#define hash_for_each_possible_rcu(table, p, member, key, condition)		\
+	for (p = HLIST_ENTRY(smp_load_acquire(&HASH_BUCKET(table, key)->first), typeof(*p), member); p;	\
+	     p = HLIST_ENTRY(smp_load_acquire(&p->member.next), typeof(*p), member))
 #define hash_for_each_rcu(table, bucket, p, member)				\
 	for (bucket = 0; bucket < (int)ARRAY_SIZE(table); bucket++)		\
 		for (p = HLIST_ENTRY(smp_load_acquire(&(table)[bucket].first), typeof(*p), member); p;	\

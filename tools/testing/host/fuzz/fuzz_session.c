@@ -166,8 +166,11 @@ static unsigned int some_command(union argument *a, const struct sim_queue *sq)
 		a->priority.priority = a->priority.flags & GPREEMPT_PRIORITY_CLEAR ? 0 : one_in(4) ? (s32)some_u32() : (s32)any(40) - 20;
 		return GPREEMPT_IOC_SET_PRIORITY;
 	case 3:
-		a->param = (struct gpreempt_set_param){ .target = some_target(sq, 2), .param = any(5),
+		a->param = (struct gpreempt_set_param){ .target = some_target(sq, 2), .param = any(6),
 							 .value = one_in(2) ? any(4) : some_u32() };
+		/* A process has one of the first pids. */
+		if (a->param.param == GPREEMPT_PARAM_WAITS_FOR && a->param.value < 4)
+			a->param.value += 100;
 		return GPREEMPT_IOC_SET_PARAM;
 	case 4:
 	case 5:

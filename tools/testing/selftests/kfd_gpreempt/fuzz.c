@@ -148,7 +148,7 @@ static unsigned long some_command(void *argument, size_t *size)
 	case 5: {
 		struct gpreempt_set_param *p = argument;
 
-		*p = (struct gpreempt_set_param){ .target = some_target(), .param = any() % 5, .value = some_u32() };
+		*p = (struct gpreempt_set_param){ .target = some_target(), .param = any() % 6, .value = some_u32() };
 		*size = sizeof(*p);
 		return GPREEMPT_IOC_SET_PARAM;
 	}
