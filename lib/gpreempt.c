@@ -410,6 +410,11 @@ int gpreempt_set_param(struct gpreempt *handle, const struct gpreempt_target *ta
 	return command(handle, GPREEMPT_IOC_SET_PARAM, &arg);
 }
 
+int gpreempt_set_waits_for(struct gpreempt *handle, const struct gpreempt_target *target, pid_t pid)
+{
+	return pid < 0 ? -EINVAL : gpreempt_set_param(handle, target, GPREEMPT_PARAM_WAITS_FOR, pid);
+}
+
 int gpreempt_preempt(struct gpreempt *handle, const struct gpreempt_target *target, unsigned int timeout_ms, unsigned int flags)
 {
 	struct gpreempt_hold arg = { .target = *target, .timeout_ms = timeout_ms, .flags = flags };

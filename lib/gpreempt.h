@@ -177,6 +177,21 @@ int gpreempt_list_shares(struct gpreempt *handle, struct gpreempt_share_info **s
 int gpreempt_set_param(struct gpreempt *handle, const struct gpreempt_target *target, enum gpreempt_param param, uint64_t value);
 
 /**
+ * gpreempt_set_waits_for() - say that a process waits for another one, and so lends it its priority
+ * @target: the process that waits
+ * @pid: the process that it waits for; 0: it waits for none any more
+ *
+ * A program says it before it waits, with gpreempt_target_process(0, 0), and takes it back after.
+ * It belongs to the process that waits, not to @handle: it stays when that is closed, and ends with
+ * either process. See &enum gpreempt_param for what is lent.
+ *
+ * Return: 0; -EINVAL: not a process, @pid is negative, or a module before version 11; -EPERM: what
+ * was set with CAP_SYS_NICE or CAP_SYS_ADMIN takes one of them to change; -EUSERS; those of the
+ * target, of either process.
+ */
+int gpreempt_set_waits_for(struct gpreempt *handle, const struct gpreempt_target *target, pid_t pid);
+
+/**
  * gpreempt_preempt() - take a queue, or the queues of a process, off the device
  * @timeout_ms: how long to wait until everything is saved; 0: the driver's timeout
  * @flags: GPREEMPT_HOLD_*

@@ -57,6 +57,10 @@ static void print_queue(const struct member *m)
 		flags[nr++] = 'F';
 	if (q->flags & GPREEMPT_QUEUE_STOPS_NEVER)
 		flags[nr++] = 'N';
+	if (q->flags & GPREEMPT_QUEUE_WAITS)
+		flags[nr++] = 'W';
+	if (q->flags & GPREEMPT_QUEUE_LENT)
+		flags[nr++] = 'L';
 	flags[nr] = '\0';
 	if (m->job)
 		snprintf(job, sizeof(job), "%" PRIu64, m->job);

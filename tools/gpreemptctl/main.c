@@ -22,7 +22,7 @@ static const char doc[] =
 	"  set -p PID [-g GPU -q QUEUE] PRIORITY|CLASS|clear\n"
 	"  set -p PID --tree PRIORITY|CLASS      and what is below it: a container's init\n"
 	"  set --cgroup DIR PRIORITY|CLASS|clear\n"
-	"  set -p PID [-g GPU -q QUEUE] weight=N|deadline_us=N|exempt=0|1|follow_stop=always|never|node...\n"
+	"  set -p PID [-g GPU -q QUEUE] weight=N|deadline_us=N|exempt=0|1|waits_for=PID|follow_stop=always|never|node...\n"
 	"  set --cgroup DIR follow_stop=always|never|node\n"
 	"  job set -p PID [--tree] [--stay] ID         processes of one ID are decided about as one\n"
 	"  job set --cgroup DIR [--stay] [ID]          those of a cgroup; ID: otherwise its inode\n"

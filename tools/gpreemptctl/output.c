@@ -112,6 +112,8 @@ json_object *json_of_queue(const struct gpreempt_queue_info *q)
 	add_flag(o, "evicted", q->flags & GPREEMPT_QUEUE_EVICTED);
 	add_flag(o, "debugged", q->flags & GPREEMPT_QUEUE_DEBUGGED);
 	add_flag(o, "suspended", q->flags & GPREEMPT_QUEUE_SUSPENDED);
+	add_flag(o, "waits", q->flags & GPREEMPT_QUEUE_WAITS);
+	add_flag(o, "lent", q->flags & GPREEMPT_QUEUE_LENT);
 	add_text(o, "follow_stop", q->flags & GPREEMPT_QUEUE_STOPS_ALWAYS ? "always" : q->flags & GPREEMPT_QUEUE_STOPS_NEVER ? "never" : "node");
 	return o;
 }

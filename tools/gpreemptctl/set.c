@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +36,7 @@ static const struct {
 	{ "weight", GPREEMPT_PARAM_WEIGHT },
 	{ "deadline_us", GPREEMPT_PARAM_DEADLINE_US },
 	{ "exempt", GPREEMPT_PARAM_EXEMPT },
+	{ "waits_for", GPREEMPT_PARAM_WAITS_FOR },
 };
 
 #define FOLLOW_STOP	"follow_stop="
@@ -71,6 +73,13 @@ static bool parse_change(const char *word, struct change *change)
 	return false;
 }
 
+/* It is of a process, not of one of its queues. */
+static bool set_is_of_process(const struct change *change)
+{
+	return change->kind == CHANGE_PARAM && (change->param == GPREEMPT_PARAM_EXEMPT || change->param == GPREEMPT_PARAM_FOLLOW_STOP ||
+						change->param == GPREEMPT_PARAM_WAITS_FOR);
+}
+
 static int carry_out(struct gpreempt *g, const struct gpreempt_target *target, const struct change *change)
 {
 	switch (change->kind) {
@@ -90,7 +99,7 @@ static int check_words(const struct options *o)
 	int i;
 
 	if (!o->nr_args)
-		return fail(EXIT_USAGE, "set what? a priority (%d..%d), a class (latency, normal, batch), clear, weight=N, deadline_us=N, exempt=0|1 or follow_stop=always|never|node",
+		return fail(EXIT_USAGE, "set what? a priority (%d..%d), a class (latency, normal, batch), clear, weight=N, deadline_us=N, exempt=0|1, waits_for=PID|0 or follow_stop=always|never|node",
 			    GPREEMPT_PRIORITY_MIN, GPREEMPT_PRIORITY_MAX);
 	if (!(o->given & (GIVEN_PID | GIVEN_CGROUP)))
 		return fail(EXIT_USAGE, "set needs -p PID or --cgroup DIR");
@@ -101,7 +110,7 @@ static int check_words(const struct options *o)
 	for (i = 0; i < o->nr_args; i++) {
 		if (!parse_change(o->args[i], &change))
 			return fail(EXIT_USAGE,
-				    "%s is neither a priority (%d..%d) nor a class (latency, normal, batch) nor clear, weight=N, deadline_us=N, exempt=0|1 or follow_stop=always|never|node; nothing changed",
+				    "%s is neither a priority (%d..%d) nor a class (latency, normal, batch) nor clear, weight=N, deadline_us=N, exempt=0|1, waits_for=PID|0 or follow_stop=always|never|node; nothing changed",
 				    o->args[i], GPREEMPT_PRIORITY_MIN, GPREEMPT_PRIORITY_MAX);
 		if (o->tree && change.kind != CHANGE_PRIORITY)
 			return fail(EXIT_USAGE, "--tree goes with a priority or a class, not with %s: processes keep what they have inherited; nothing changed",
@@ -109,9 +118,12 @@ static int check_words(const struct options *o)
 		if (change.kind == CHANGE_PARAM && change.param != GPREEMPT_PARAM_FOLLOW_STOP && o->given & GIVEN_CGROUP)
 			return fail(EXIT_USAGE, "%s is for a process or a queue: a cgroup has a priority and follow_stop only; nothing changed",
 				    o->args[i]);
-		if (change.kind == CHANGE_PARAM && (change.param == GPREEMPT_PARAM_EXEMPT || change.param == GPREEMPT_PARAM_FOLLOW_STOP) &&
-		    o->given & GIVEN_QUEUE)
+		if (set_is_of_process(&change) && o->given & GIVEN_QUEUE)
 			return fail(EXIT_USAGE, "%s is for a process, not for one of its queues; nothing changed", o->args[i]);
+		if (change.kind == CHANGE_PARAM && change.param == GPREEMPT_PARAM_WAITS_FOR && change.value > INT_MAX)
+			return fail(EXIT_USAGE, "%s is above %d, which no pid is; nothing changed", o->args[i], INT_MAX);
+		if (change.kind == CHANGE_PARAM && change.param == GPREEMPT_PARAM_WAITS_FOR && change.value == (unsigned long long)o->pid)
+			return fail(EXIT_USAGE, "%s: a process does not wait for itself; nothing changed", o->args[i]);
 	}
 	return 0;
 }
@@ -138,6 +150,8 @@ int cmd_set(const struct options *o)
 		if (error == -EINVAL && change.kind == CHANGE_PARAM && change.param == GPREEMPT_PARAM_FOLLOW_STOP)
 			status = fail(EXIT_NO_MODULE, "set %s: the module knows this of no single %s; update it; kept %snode", o->args[i],
 				      o->given & GIVEN_CGROUP ? "cgroup" : "process", FOLLOW_STOP);
+		else if (error == -EINVAL && change.kind == CHANGE_PARAM && change.param == GPREEMPT_PARAM_WAITS_FOR)
+			status = fail(EXIT_NO_MODULE, "set %s: the module does not know this; update it; nothing is lent", o->args[i]);
 		else if (error)
 			status = fail_errno(error, "set %s", o->args[i]);
 	}

@@ -3,7 +3,7 @@
  * machine.c - a made-up machine for gpreemptctl, linked to it with --wrap: /proc, /sys and /run are below $MACHINE, and so is libdrm's table
  *
  * Queues are lines of $MACHINE/queues: PID GPU QUEUE CONTEXT STATE(idle|active|preempted) PRIORITY PENDING PREEMPTIONS OFF_US JOB VERDICT. Behind
- * the state may be /always or /never: are stops of its process followed?
+ * the state may be /always or /never: are stops of its process followed? Or /waits or /lent
  * Nodes are the folders of /sys/class/kfd/kfd/gpreempt. Priorities and jobs may be set, and change nothing. Shares of cgroups that are set become
  * lines of $MACHINE/shares: DIRECTORY WEIGHT MIN QUOTA/PERIOD; or fail with the errno in /sys/share-errno. Parameters of cgroups that are set become
  * lines of $MACHINE/params: DIRECTORY PARAMETER VALUE. With /sys/no-module there is none.
@@ -114,6 +114,14 @@ static uint32_t state_of(const char *word)
 	return !strcmp(word, "preempted") ? GPREEMPT_QUEUE_PREEMPTED : !strcmp(word, "active") ? GPREEMPT_QUEUE_ACTIVE : GPREEMPT_QUEUE_IDLE;
 }
 
+static uint32_t flag_of(const char *word)
+{
+	return !strcmp(word, "always") ? GPREEMPT_QUEUE_STOPS_ALWAYS :
+	       !strcmp(word, "waits")  ? GPREEMPT_QUEUE_WAITS :
+	       !strcmp(word, "lent")   ? GPREEMPT_QUEUE_LENT :
+					 GPREEMPT_QUEUE_STOPS_NEVER;
+}
+
 static FILE *usage_file(void)
 {
 	char path[PATH_MAX];
@@ -159,7 +167,7 @@ static int list(struct gpreempt_list *l)
 			      (unsigned long long *)&q.pending, (unsigned long long *)&q.preempt_count, (unsigned long long *)&q.preempted_us, &job,
 			      &q.verdict) == 11) {
 		stops = strchr(word, '/');
-		q.flags = !stops ? 0 : !strcmp(stops, "/always") ? GPREEMPT_QUEUE_STOPS_ALWAYS : GPREEMPT_QUEUE_STOPS_NEVER;
+		q.flags = !stops ? 0 : flag_of(stops + 1);
 		if (stops)
 			*stops = '\0';
 		q.state = state_of(word);

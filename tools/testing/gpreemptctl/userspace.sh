@@ -141,7 +141,12 @@ wrong_usage_is_told()
 	wrong 'a cgroup has a priority and follow_stop only' set --cgroup / weight=5
 	wrong 'for a process, not for one of its queues' set -p 1 -g 1 -q 1 exempt=1
 	wrong 'for a process, not for one of its queues' set -p 1 -g 1 -q 1 follow_stop=never
-	wrong 'follow_stop=1 is neither a priority (-1023..1023) nor a class (latency, normal, batch) nor clear, weight=N, deadline_us=N, exempt=0|1 or follow_stop=always|never|node; nothing changed' set -p 1 follow_stop=1
+	wrong 'follow_stop=1 is neither a priority (-1023..1023) nor a class (latency, normal, batch) nor clear, weight=N, deadline_us=N, exempt=0|1, waits_for=PID|0 or follow_stop=always|never|node; nothing changed' set -p 1 follow_stop=1
+	wrong 'for a process, not for one of its queues' set -p 1 -g 1 -q 1 waits_for=2
+	wrong 'waits_for=2 is for a process or a queue: a cgroup has a priority and follow_stop only' set --cgroup / waits_for=2
+	wrong 'waits_for=x is neither' set -p 1 waits_for=x
+	wrong 'waits_for=2147483648 is above 2147483647, which no pid is; nothing changed' set -p 1 waits_for=2147483648
+	wrong 'waits_for=1: a process does not wait for itself; nothing changed' set -p 1 waits_for=1
 	wrong 'run --priority N|--class C -- COMMAND' run -- true
 	wrong 'run --priority N|--class C -- COMMAND' run --class batch
 	wrong 'fast is neither a priority' run --class fast -- true
@@ -443,7 +448,7 @@ completion_offers_what_there_is()
 	is "ways to list" "$(complete_words list --by '' | tr '\n' ' ')" "job queue "
 	is "classes" "$(complete_words run --class '' | tr '\n' ' ')" "batch latency normal "
 	is "policies" "$(complete_words policy '' | tr '\n' ' ')" "edf hpf wfq "
-	is "words of set" "$(complete_words set -p 1 '' | tr '\n' ' ')" "batch clear deadline_us= exempt= follow_stop= latency normal weight= "
+	is "words of set" "$(complete_words set -p 1 '' | tr '\n' ' ')" "batch clear deadline_us= exempt= follow_stop= latency normal waits_for= weight= "
 	is "options" "$(complete_words list -- | grep -v '^--\(help\|version\|usage\)$' | tr '\n' ' ')" \
 		"$(ctl --help | grep -oE -- '--[a-z-]+' | grep -vE -- '--(help|usage|version)' | sort -u | tr '\n' ' ')"
 	complete_words -p '' | grep -qx $$

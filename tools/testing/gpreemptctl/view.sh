@@ -692,6 +692,17 @@ list_says_whose_stops_are_followed()
 	is "members" "$(grep -o '"follow_stop": *"[a-z]*"' "$scratch/out" | grep -o '[a-z]*"$' | tr -d '"' | tr '\n' ' ')" "always never node "
 }
 
+list_says_who_waits_and_who_was_lent()
+{
+	new_machine
+	queue 4001 51234 0 1 active/waits 7 1 0 0 0 1
+	queue 4002 51234 1 1 active/lent -3 1 0 0 0 1
+	view list
+	is "flags" "$(awk 'NR > 1 { print $7, $8 }' "$scratch/out" | tr '\n' ,)" "active W,active L,"
+	view list --json
+	is "members" "$(grep -oE '"(waits|lent)": *[a-z]+' "$scratch/out" | tr -d ' "' | tr '\n' ' ')" "waits:true lent:false waits:false lent:true "
+}
+
 # Of the users 65001 and 65002 there is more than the scheduler remembers, and of users that it does not tell apart.
 what_is_not_remembered_is_told_by_user()
 {
@@ -966,7 +977,7 @@ scripts_are_clean()
 	linted tools/testing/gpreemptctl/view.sh
 }
 
-plan 35
+plan 36
 must builds_without_warnings builds_without_warnings
 tap cgroups_name_containers cgroups_name_containers
 tap cgroups_name_pods cgroups_name_pods
@@ -992,6 +1003,7 @@ tap top_shows_what_was_used_since_the_look_before top_shows_what_was_used_since_
 tap top_cuts_jobs_that_do_not_fit top_cuts_jobs_that_do_not_fit
 tap the_account_says_who_used_how_much the_account_says_who_used_how_much
 tap list_says_whose_stops_are_followed list_says_whose_stops_are_followed
+tap list_says_who_waits_and_who_was_lent list_says_who_waits_and_who_was_lent
 tap what_is_not_remembered_is_told_by_user what_is_not_remembered_is_told_by_user
 tap a_node_without_an_account_is_named a_node_without_an_account_is_named
 tap the_account_is_for_programs_as_well the_account_is_for_programs_as_well

@@ -57,9 +57,9 @@ json_has_what_the_manual_says()
 	json list.json 'len(d["queues"]) == 1 and {k: type(v) for k, v in d["queues"][0].items() if k not in ("waves", "left_us")} == dict(pid=int,
 		command=str, gpu_id=int, queue_id=int, context=int, ring_base=int, state=str, verdict=str, verdict_us=int, logical_priority=int, effective_priority=int, source=str,
 		kfd_priority=int, pending=int, preempt_count=int, preempted_us=int, weight=int, deadline_us=int, held=bool, blocked=bool,
-		exempt=bool, unscheduled=bool, evicted=bool, debugged=bool, suspended=bool, follow_stop=str, bdf=str, device_name=str, uid=int, ring_bytes=int,
+		exempt=bool, unscheduled=bool, evicted=bool, debugged=bool, suspended=bool, waits=bool, lent=bool, follow_stop=str, bdf=str, device_name=str, uid=int, ring_bytes=int,
 		maybe_rocr=bool, busy_ns=int, waiting_ns=int, wave_us=int) and d["queues"][0]["command"] == "training" and d["queues"][0]["kfd_priority"] == 7'
-	json status.json '(d["abi_version"] == 10 and len(d["nodes"]) == 1 and d["nodes"][0]["backend"] == "hws" and d["nodes"][0]["queues"] == 1 and
+	json status.json '(d["abi_version"] == 11 and len(d["nodes"]) == 1 and d["nodes"][0]["backend"] == "hws" and d["nodes"][0]["queues"] == 1 and
 		d["nodes"][0]["active_queues"] == 1 and d["nodes"][0]["slots"] > 1 and d["nodes"][0]["bdf"].endswith(":00.0"))'
 	json doctor.json '(all(c["ok"] is True and c["check"] and c["found"] and "remedy" not in c for c in d["checks"]) and len(d["checks"]) > 5 and
 		{c["check"]: c["found"] for c in d["checks"]}["the kernel takes modules that DKMS signs"] == "modules need no signature")'
