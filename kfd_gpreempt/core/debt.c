@@ -59,6 +59,17 @@
 #define DEBT_LOOK_MAX_NS	10000000000ULL
 
 /**
+ * gpreempt_debt_switch_ns() - C: what does it cost to leave the device and to come back once?
+ * @pn: the node
+ *
+ * Return: nanoseconds, by the last passes; before the first one what is assumed
+ */
+u64 gpreempt_debt_switch_ns(const struct gpreempt_policy_node *pn)
+{
+	return pn->pass_ns ? demand_switch_ns(pn) : DEBT_SWITCH_NS;
+}
+
+/**
  * gpreempt_debt_turn_ns() - T: how long is a turn, and what debt is worth one?
  * @pn: the node
  *
@@ -68,7 +79,7 @@ u64 gpreempt_debt_turn_ns(const struct gpreempt_policy_node *pn)
 {
 	u64 look_ns = gpreempt_earlier(gpreempt_later(pn->params.poll_ns, GPREEMPT_SLEEP_MIN_NS),
 				       DEBT_POLL_MAX_NS),
-	    switch_ns = pn->pass_ns ? demand_switch_ns(pn) : DEBT_SWITCH_NS,
+	    switch_ns = gpreempt_debt_switch_ns(pn),
 	    part_ns = pn->params.relief_ns / (2 * gpreempt_later(pn->nr_owed, 1)), turn_ns;
 
 	/* A switch is no quicker than the looks that see its ends. */

@@ -16,6 +16,7 @@ void gpreempt_debt_account(struct gpreempt_policy_node *pn, u64 now_ns);
 void gpreempt_debt_outranked(struct gpreempt_policy_node *pn, struct gpreempt_policy_process *p,
 			     u64 now_ns);
 u64 gpreempt_debt_phi(const struct gpreempt_policy_params *params);
+u64 gpreempt_debt_switch_ns(const struct gpreempt_policy_node *pn);
 u64 gpreempt_debt_turn_ns(const struct gpreempt_policy_node *pn);
 u32 gpreempt_debt_classes(const struct gpreempt_policy_node *pn,
 			  const struct gpreempt_policy_process *p, u32 nr_above);

@@ -296,7 +296,8 @@ struct gpreempt_policy_server {
  * @turn: it is the one that has the device
  * @wants: scratch: it has work
  * @goes_on: of this pass: wfq: it has the turn, which goes on
- * @parts: of this pass: edf: into so many parts the device is divided, of which it has one
+ * @part: of this pass: edf: which part of the device it has, in 1 / GPREEMPT_DEBT_ONE; 0: none, as
+ *	without a deadline
  * @period_ns: of this pass: edf: how long a period is
  * @end_ns: edf: when its period ends
  * @left_ns: edf: what is left of its part of the period
@@ -313,7 +314,7 @@ struct gpreempt_policy_share {
 	bool turn;
 	bool wants;
 	bool goes_on;
-	u32 parts;
+	u32 part;
 	u64 period_ns;
 	u64 end_ns;
 	u64 left_ns;
@@ -512,6 +513,8 @@ struct gpreempt_policy_beside {
  * @opt_out: its queues are never taken off the device. Set by the caller.
  * @weight: wfq: its weight; 0: from the priority of its most urgent queue. Set by the caller.
  * @deadline_ns: edf: deadline of its queues' work; 0: none. Set by the caller.
+ * @runtime_ns: edf: so much device time it is to have in each @deadline_ns; 0: an equal part.
+ *	Set by the caller.
  * @group: the group that it is in, by number; 0: the root. Set by the caller.
  * @user: for whom it works where it is in no group; NULL: it is its own tenant. Set by the caller.
  * @waits_for: it says that it waits for this one, and lends it its priority; NULL: for none. Set by
@@ -545,6 +548,8 @@ struct gpreempt_policy_beside {
  * @turn_until_ns: with @turn: it ends then at the latest
  * @launches: how often read pointers of its queues were seen to move
  * @beside: how fast it is beside lower work
+ * @admitted_ns: edf: the @runtime_ns that was admitted; 0: none is
+ * @admitted_period_ns: edf: with @admitted_ns: the @deadline_ns of then
  * @share: wfq and edf: its account
  * @alone: without @user: for whom it works
  *
@@ -555,6 +560,7 @@ struct gpreempt_policy_process {
 	bool opt_out;
 	u32 weight;
 	u64 deadline_ns;
+	u64 runtime_ns;
 	u16 group;
 	struct gpreempt_policy_tenant *user;
 	struct gpreempt_policy_process *waits_for;
@@ -583,6 +589,8 @@ struct gpreempt_policy_process {
 	bool turn_ran;
 	u32 launches;
 	struct gpreempt_policy_beside beside;
+	u64 admitted_ns;
+	u64 admitted_period_ns;
 	struct gpreempt_policy_share share;
 	struct gpreempt_policy_tenant alone;
 };

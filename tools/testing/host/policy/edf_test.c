@@ -6,6 +6,7 @@
  */
 #include "debt.h"
 #include "policy_node.h"
+#include "rules/edf.h"
 #include "tap.h"
 
 /* Periodic work: one kernel after the other, which needs the device for @work_ns and has @left_ns of that to go. It is late after @slack_ns. */
@@ -134,6 +135,178 @@ TEST(tasks_within_their_parts_are_in_time, "tasks that need less than their part
 		for (i = 0; i < nr; i++)
 			CHECK_EQ(jobs[i].late, 0);
 	}
+}
+
+/*
+ * Reservations that take between the half and all of the device together, each of them used up in each period, from any time on, beside a
+ * program that never ends and has a deadline as well. Returns how long a hardware pass takes.
+ */
+static u64 random_reservations(u64 seed, struct job *jobs, u32 nr)
+{
+	u64 pass_ns, switch_ns, left, need;
+	struct queue *endless;
+	u32 i;
+
+	chance = seed * 0x9e3779b97f4a7c15ULL + 1;
+	pass_ns = any_between(0, 1) ? 200 * US : 0;
+	node.policy.pass_ns = pass_ns;
+	switch_ns = gpreempt_debt_switch_ns(&node.policy);
+	left = gpreempt_edf_room(&node.params);
+	if (any_between(0, 1))
+		left = left * any_between(50, 100) / 100;
+	for (i = 0; i < nr; i++) {
+		struct job *j = &jobs[i];
+
+		j->q = new_queue(new_process(), HIGH);
+		j->period_ns = any_between(20 * switch_ns, 100 * MS);
+		need = i == nr - 1 ? left : left * any_between(20, 60) / 100;
+		j->work_ns = j->period_ns * need / GPREEMPT_DEBT_ONE - 2 * switch_ns;
+		/* It ends with a look. */
+		j->work_ns -= j->work_ns % POLL;
+		j->released_ns = node.now_ns + any_between(0, 300 * MS) - j->period_ns;
+		j->q->process->policy.deadline_ns = j->period_ns;
+		j->q->process->policy.runtime_ns = j->work_ns;
+		left -= gpreempt_edf_need(switch_ns, j->work_ns, j->period_ns);
+		/* A switch, and a look at each end */
+		j->slack_ns = 3 * pass_ns + 2 * POLL;
+	}
+	endless = new_queue(new_process(), HIGH);
+	if (any_between(0, 3))
+		endless->process->policy.deadline_ns = any_between(100 * US, 200 * MS);
+	start_hog(endless);
+	return pass_ns;
+}
+
+TEST(tasks_within_their_runtimes_are_in_time, "reservations that fit are never late, however much of the device they take together, and whatever deadline work without end has")
+{
+	u64 only = tap_setting("SEED", 0), nr_seeds = only ? 1 : tap_setting("COUNT", 60);
+
+	EACH_ANEW(k, nr_seeds, "SEED=%llu: ", only ? only : k + 1ULL) {
+		u64 seed = only ? only : k + 1;
+		struct job jobs[3] = { 0 };
+		u32 i, nr = 1 + seed % 3;
+
+		use("edf");
+		node.params.max_hold_ns = 0;
+		run_jobs(jobs, nr, random_reservations(seed, jobs, nr));
+		for (i = 0; i < nr; i++) {
+			CHECK(jobs[i].q->process->policy.admitted_ns);
+			CHECK_EQ(jobs[i].late, 0);
+			CHECK(jobs[i].done);
+		}
+	}
+}
+
+/* A process that never ends, with a runtime in each period; 0: without a reservation */
+static struct queue *endless_with(u64 runtime_ns, u64 period_ns)
+{
+	struct queue *q = new_queue(new_process(), HIGH);
+
+	q->process->policy.deadline_ns = period_ns;
+	q->process->policy.runtime_ns = runtime_ns;
+	start_hog(q);
+	return q;
+}
+
+static bool is_admitted(const struct queue *q)
+{
+	return q->process->policy.admitted_ns;
+}
+
+TEST(reservations_need_switches_too, "a reservation takes its runtime and two switches of each period, debts keep their part of the device, and a period is 20 switches at least")
+{
+	use("edf");
+	CHECK_EQ(gpreempt_edf_need(MS, 8 * MS, 20 * MS), GPREEMPT_DEBT_ONE / 2);
+	CHECK_EQ(gpreempt_edf_need(0, 3600 * SEC, 3600 * SEC), GPREEMPT_DEBT_ONE);
+	/* What is no whole part counts as one. */
+	CHECK_EQ(gpreempt_edf_need(0, 1, 3), GPREEMPT_DEBT_ONE / 3 + 1);
+	CHECK_EQ(gpreempt_edf_least_ns(MS), 20 * MS);
+	CHECK_WITHIN(gpreempt_edf_room(&node.params), GPREEMPT_DEBT_ONE * 98 / 100, GPREEMPT_DEBT_ONE * 99 / 100);
+	node.params.max_hold_ns = 0;
+	CHECK_EQ(gpreempt_edf_room(&node.params), GPREEMPT_DEBT_ONE);
+}
+
+TEST(what_does_not_fit_is_not_reserved, "of reservations that do not fit together the one that came last has none until there is room, and a change of one is judged anew")
+{
+	struct queue *first, *second, *third;
+
+	use("edf");
+	first = endless_with(60 * MS, 100 * MS);
+	second = endless_with(50 * MS, 100 * MS);
+	CHECK_AFTER(POLL, is_admitted(first) && !is_admitted(second));
+	third = endless_with(20 * MS, 100 * MS);
+	CHECK_AFTER(POLL, is_admitted(first) && !is_admitted(second) && is_admitted(third));
+	/* More than there is: it has lost what it had, and is beside an equal part of the rest again. */
+	first->process->policy.runtime_ns = 90 * MS;
+	CHECK_AFTER(POLL, !is_admitted(first) && is_admitted(second) && is_admitted(third));
+	second->process->policy.runtime_ns = 0;
+	third->process->policy.runtime_ns = 0;
+	CHECK_AFTER(POLL, is_admitted(first) && !is_admitted(second) && !is_admitted(third));
+	first->process->policy.deadline_ns = 90 * MS;
+	CHECK_AFTER(POLL, !is_admitted(first));
+}
+
+TEST(short_periods_are_not_reserved, "a reservation whose period is shorter than 20 switches is not admitted; one that was stays when switches take longer")
+{
+	struct queue *q;
+
+	use("edf");
+	node.policy.pass_ns = 100 * US;
+	q = endless_with(MS / 2, gpreempt_edf_least_ns(gpreempt_debt_switch_ns(&node.policy)) - 1);
+	CHECK_AFTER(0, !is_admitted(q));
+	node.policy.pass_ns = 100 * US;
+	q->process->policy.deadline_ns++;
+	CHECK_AFTER(POLL, is_admitted(q));
+	node.policy.pass_ns = MS;
+	CHECK_AFTER(POLL, is_admitted(q));
+}
+
+/* How much of two seconds each has, in percent */
+static void measure_parts(struct queue *const *queues, u32 nr, u64 *pct)
+{
+	u32 i, k;
+
+	for (i = 0; i < nr; i++)
+		pct[i] = 0;
+	for (k = 0; k < 2 * SEC / POLL; k++) {
+		pass_after(POLL);
+		for (i = 0; i < nr; i++)
+			pct[i] += on_device(queues[i]);
+	}
+	for (i = 0; i < nr; i++)
+		pct[i] = pct[i] * 100 / (2 * SEC / POLL);
+}
+
+TEST(equals_divide_what_is_not_reserved, "three that never end: one has the part that is reserved for it, the two others half of the rest each")
+{
+	struct queue *queues[3];
+	u64 pct[3];
+
+	use("edf");
+	queues[0] = endless_with(56 * MS, 100 * MS);
+	queues[1] = endless_with(0, 10 * MS);
+	queues[2] = endless_with(0, 40 * MS);
+	measure_parts(queues, 3, pct);
+	CHECK_WITHIN(pct[0], 55, 60);
+	CHECK_WITHIN(pct[1], 19, 23);
+	CHECK_WITHIN(pct[2], 19, 23);
+}
+
+TEST(where_all_is_reserved_others_are_owed, "beside a reservation of the whole device that is always used, a program with a deadline has what debts take")
+{
+	struct queue *queues[2];
+	u64 pct[2];
+
+	use("edf");
+	queues[0] = endless_with(96 * MS, 100 * MS);
+	queues[1] = endless_with(0, 10 * MS);
+	CHECK_AFTER(POLL, is_admitted(queues[0]));
+	queues[0]->process->policy.runtime_ns = 97 * MS + 350 * US;
+	CHECK_AFTER(POLL, is_admitted(queues[0]));
+	measure_parts(queues, 2, pct);
+	CHECK_WITHIN(pct[0], 97, 99);
+	CHECK_WITHIN(pct[1], 1, 3);
+	CHECK(node.nr_relief);
 }
 
 /* Under edf; 0: it has none. */
@@ -323,6 +496,7 @@ TEST(edf_looks_at_the_next_deadline, "without polling, the next look is when the
 	const struct gpreempt_policy_ops *edf = policy_named("edf");
 
 	use("edf");
+	node.params.max_hold_ns = 0;
 	a->process->policy.deadline_ns = 3 * MS;
 	b->process->policy.deadline_ns = 2 * MS;
 	idle->process->policy.deadline_ns = MS;

@@ -233,6 +233,45 @@ static void edf_70_slow(void)
 	edf_tasks(70);
 }
 
+/* Three tasks that need so much of the device together have reserved it, beside work without end. */
+static void edf_reserved(u32 load_pct)
+{
+	static const u64 periods_ns[] = { 20 * MS, 100 * MS, 200 * MS };
+	u32 i;
+
+	config.policy = "edf";
+	for (i = 0; i < 3; i++) {
+		add_task(periods_ns[i], periods_ns[i] * load_pct / 300);
+		config.classes[i].runtime_ns = periods_ns[i] * load_pct / 300;
+	}
+	add_endless(HIGH, 1, 2 * MS)->deadline_ns = MS;
+	simulate();
+	for (i = 0; i < 3; i++)
+		printf("%s%.1f%s", i ? ", " : "late ", 100.0 * result.classes[i].nr_late /
+		       result.classes[i].nr_requests,
+		       result.classes[i].nr_refused ? " (refused)" : "");
+	printf(" %%; endless has %.1f %%", pct(3));
+}
+
+static void edf_fits_90(void)
+{
+	begin(60 * SEC);
+	edf_reserved(90);
+}
+
+static void edf_refused_105(void)
+{
+	begin(60 * SEC);
+	edf_reserved(105);
+}
+
+static void edf_fits_70_slow(void)
+{
+	begin(60 * SEC);
+	slow_connect(MS);
+	edf_reserved(70);
+}
+
 /* ---- shares of a process that pauses ---- */
 
 static void minimum(u32 min_pct, u32 weight, u64 kernel_ns, u64 gap_ns)
@@ -1066,6 +1105,9 @@ static const struct scenario {
 	{ "edf-half", edf_half, "none late, none said to be, longest 3.5 ms" },
 	{ "edf-half-slow", edf_half_slow, "2.4 % late at most" },
 	{ "edf-70-slow", edf_70_slow, "39, 10, 0 % late at most" },
+	{ "edf-fits-90", edf_fits_90, "none late" },
+	{ "edf-refused-105", edf_refused_105, "the last refused, the others never late" },
+	{ "edf-fits-70-slow", edf_fits_70_slow, "none late" },
 	{ "min-50-400us", min_50_400us, "has 26.8 %" },
 	{ "min-50-500us", min_50_500us, "" },
 	{ "min-50-1ms", min_50_1ms, "has 15.5 %" },

@@ -43,7 +43,7 @@ static const struct {
 	[LAG] = { "lag", "in half a second a share is off by 2 (slice, C, look) and 2 %" },
 	[MONOTONE] = { "monotone", "who has twice the weight has no less" },
 	[ANEW] = { "anew", "a group that is made anew all the time has no more" },
-	[RESERVED] = { "reserved", "an admitted task ends within its deadline, C and a look" },
+	[RESERVED] = { "reserved", "an admitted task ends within its deadline, C, a look and a turn of debts" },
 	[STAMPS] = { "stamps", "with any stamps p99 is 1.05 of that without, 4 C and 4 N T" },
 };
 
@@ -245,27 +245,57 @@ static void any_shares(struct load *load)
 
 static u64 switch_ns(const struct sim_config *config);
 
+static void any_task(struct sim_class *task, u64 period_ns, u64 work_ns)
+{
+	task->name = "task";
+	task->nr_queues = 1;
+	task->priority = HIGH;
+	task->units = 100;
+	task->arrivals = PERIODIC;
+	task->period_ns = period_ns;
+	task->deadline_ns = period_ns;
+	task->kernels = 1 + any_of(4);
+	task->kernel_ns = work_ns / task->kernels;
+}
+
+static double phi(const struct sim_config *config);
+
+/* Tasks with reservations, which together take what there is to reserve. Returns how many. */
+static u32 any_reservations(struct sim_config *config, u32 nr)
+{
+	double left = 1 - phi(config) - 1e-5;
+	/* What a switch costs is assumed before the first one. */
+	u64 c_ns = fmax(switch_ns(config), 320 * US);
+	u32 i;
+
+	for (i = 0; i < nr; i++) {
+		u64 period_ns = any_between(21 * c_ns, 20 * c_ns + SEC / 4);
+		double part = i < nr - 1 ? left * (20 + any_of(40)) / 100 : left;
+		u64 runtime_ns = part * period_ns > 2.2 * c_ns ? part * period_ns - 2 * c_ns : 0;
+
+		if (!runtime_ns)
+			break;
+		any_task(&config->classes[i], period_ns, runtime_ns * (80 + any_of(20)) / 100);
+		config->classes[i].runtime_ns = runtime_ns;
+		left -= part;
+	}
+	return i;
+}
+
 static void any_deadlines(struct load *load)
 {
 	struct sim_config *config = &load->config;
 	u64 switch_both_ns = 2 * switch_ns(config);
-	u32 i, nr = 1 + any_of(3), nr_dated = nr + 1;
+	u32 i = 0, nr = 1 + any_of(3), nr_dated = nr + 1;
 
 	config->policy = "edf";
-	for (i = 0; i < nr; i++) {
-		struct sim_class *task = &config->classes[i];
+	if (config->seed % 2)
+		i = nr = any_reservations(config, nr);
+	for (; i < nr; i++) {
 		u64 period_ns = any_between(10 * switch_both_ns * (1 + nr), SEC / 4);
 		u64 most_ns = period_ns / nr_dated - switch_both_ns;
 
-		task->name = "task";
-		task->nr_queues = 1;
-		task->priority = HIGH;
-		task->units = 100;
-		task->arrivals = PERIODIC;
-		task->period_ns = period_ns;
-		task->deadline_ns = period_ns;
-		task->kernels = 1 + any_of(4);
-		task->kernel_ns = most_ns * (20 + any_of(60)) / 100 / task->kernels;
+		any_task(&config->classes[i], period_ns, most_ns * (20 + any_of(60)) / 100);
 	}
 	for (; i < nr + 2; i++) {
 		config->classes[i] = sim_training;
@@ -548,6 +578,11 @@ static double reserved_ratio(const struct sim_config *config)
 		u64 may_ns = config->classes[i].deadline_ns + switch_ns(config) + look_ns(config);
 		u64 took_ns = result.classes[i].latency.max_ns;
 
+		/* Where all is reserved, work without a part of its own is owed turns. */
+		if (config->classes[i].runtime_ns)
+			may_ns += turn_ns(config);
+		if (result.classes[i].nr_refused)
+			return INFINITY;
 		/* One that does not end at all has waited since it came. */
 		if (result.classes[i].unserved_ns_max > took_ns)
 			took_ns = result.classes[i].unserved_ns_max;
@@ -777,6 +812,8 @@ static void show_class(const struct load *load, u32 class)
 		       c->group ? " of its group" : "");
 	if (c->deadline_ns)
 		printf(", deadline %.2f ms", c->deadline_ns / 1e6);
+	if (c->runtime_ns)
+		printf(", runtime %.3f ms%s", c->runtime_ns / 1e6, r->nr_refused ? " refused" : "");
 	printf("\n        had %.3f %%, longest without %.1f ms, request at most %.1f ms\n",
 	       100.0 * r->served / load->config.device.slots / load->config.duration_ns,
 	       r->unserved_ns_max / 1e6, r->latency.max_ns / 1e6);

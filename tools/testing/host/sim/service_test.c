@@ -363,6 +363,53 @@ TEST(deadlines_are_isolated,
 	}
 }
 
+/* A task that has this runtime in each period, and needs it */
+static void reserve(u64 period_ns, u64 runtime_ns)
+{
+	add_task(period_ns, runtime_ns);
+	config.classes[nr_classes - 1].runtime_ns = runtime_ns;
+}
+
+TEST(sets_that_do_not_fit_are_refused,
+     "of three tasks that need more of the device together than it has, beside work without end, "
+     "the last is refused, and the others are never late; three that fit never are, also where a "
+     "save takes a millisecond")
+{
+	static const struct {
+		u64 full_save_ns, last_ns;
+		bool refused;
+	} cases[] = {
+		{ 44 * US, 160 * MS, true }, { MS, 160 * MS, true },
+		{ 44 * US, 70 * MS, false }, { MS, 50 * MS, false },
+	};
+
+	EACH(i, 4, "case %u: ", i) {
+		u32 k;
+
+		begin(20 * SEC);
+		if (cases[i].full_save_ns > 44 * US)
+			slow_connect(cases[i].full_save_ns);
+		config.policy = "edf";
+		reserve(100 * MS, 35 * MS);
+		reserve(200 * MS, 70 * MS);
+		reserve(400 * MS, cases[i].last_ns);
+		add_endless(HIGH, 1, 2 * MS)->deadline_ns = 20 * MS;
+		simulate();
+		printf("# %llu, %llu, %llu late of 200, 100, 50; the last %s\n",
+		       (unsigned long long)result.classes[0].nr_late,
+		       (unsigned long long)result.classes[1].nr_late,
+		       (unsigned long long)result.classes[2].nr_late,
+		       result.classes[2].nr_refused ? "refused" : "admitted");
+		for (k = 0; k < 3; k++) {
+			bool refused = k == 2 && cases[i].refused;
+
+			CHECK_EQ(result.classes[k].nr_refused, refused);
+			CHECK(refused || !result.classes[k].nr_late);
+			CHECK(result.classes[k].nr_requests);
+		}
+	}
+}
+
 /* ---- any load ---- */
 
 static u64 chance;

@@ -1360,7 +1360,7 @@ static void make_process(struct queue *q)
 {
 	q->process = (struct gpreempt_policy_process){
 		.job = q->process.job, .group = q->class->group, .weight = q->class->weight,
-		.deadline_ns = q->class->deadline_ns,
+		.deadline_ns = q->class->deadline_ns, .runtime_ns = q->class->runtime_ns,
 	};
 }
 
@@ -1542,6 +1542,7 @@ static void end_node(const struct sim_config *config, struct sim_result *result)
 		note_unserved(q);
 		r->served += q->in_slots ? (sim.now_ns - q->counted_ns) * q->has : 0;
 		r->missed += q->policy.missed;
+		r->nr_refused += q->process.runtime_ns && !q->process.admitted_ns;
 		/* The queues of a class follow each other. */
 		if (!i || q[-1].number != q->number || q->all_ran_ns < *least_ns)
 			*least_ns = q->all_ran_ns;

@@ -114,6 +114,7 @@ enum sim_arrivals { CONTINUOUS, POISSON, PERIODIC, LOGNORMAL };
  * @group: its processes are in this group, by place in &sim_config.groups; 0: in none
  * @weight: of its processes, for wfq; 0: by priority
  * @deadline_ns: of its work, for edf; 0: none. A request that takes longer is late.
+ * @runtime_ns: device time that is reserved in each @deadline_ns, for edf; 0: none
  */
 struct sim_class {
 	const char *name;
@@ -140,6 +141,7 @@ struct sim_class {
 	u16 group;
 	u32 weight;
 	u64 deadline_ns;
+	u64 runtime_ns;
 };
 
 /**
@@ -207,6 +209,7 @@ struct sim_times {
  * @nr_begun: how often one of them that had none got work
  * @nr_late: requests that took longer than the deadline
  * @missed: deadlines that the policy says were missed
+ * @nr_refused: of its queues, those whose processes did not get their runtime
  */
 struct sim_class_result {
 	struct sim_times latency;
@@ -222,6 +225,7 @@ struct sim_class_result {
 	u64 nr_begun;
 	u64 nr_late;
 	u64 missed;
+	u64 nr_refused;
 };
 
 /**
