@@ -26,6 +26,7 @@
 #include "core/rooms.h"
 #include "chardev.h"
 #include "event.h"
+#include "fits.h"
 #include "hold.h"
 #include "core/obstacle.h"
 #include "target.h"
@@ -137,7 +138,8 @@ static int chardev_do_info(struct client *client, void *argument)
 	info->features = GPREEMPT_FEATURE_PREEMPT | GPREEMPT_FEATURE_CGROUP |
 			 GPREEMPT_FEATURE_EVENTS | GPREEMPT_FEATURE_HINT |
 			 GPREEMPT_FEATURE_INHERIT | GPREEMPT_FEATURE_JOB | GPREEMPT_FEATURE_SHARE |
-			 GPREEMPT_FEATURE_USAGE | GPREEMPT_FEATURE_WAITS_FOR;
+			 GPREEMPT_FEATURE_USAGE | GPREEMPT_FEATURE_WAITS_FOR |
+			 GPREEMPT_FEATURE_FITS;
 	info->nr_nodes = list.nr;
 	info->event_size = sizeof(struct gpreempt_event);
 	return r;
@@ -468,6 +470,7 @@ static int chardev_do_usage(struct client *client, void *argument)
  * @param: a parameter instead of the priority; -1: none
  * @value: of the parameter
  * @waits_for: instead of @value: a process, referenced; NULL: none
+ * @period_us: with a runtime: the deadline as well; 0: that stays
  * @job: a job instead of either; NULL: none
  * @privileged: the caller has CAP_SYS_NICE or CAP_SYS_ADMIN
  */
@@ -478,6 +481,7 @@ struct setting_change {
 	int param;
 	u64 value;
 	struct pid *waits_for;
+	u64 period_us;
 	const struct gpreempt_membership *job;
 	bool privileged;
 };
@@ -508,6 +512,13 @@ static int chardev_change_setting(struct gpreempt_setting *setting, void *arg)
 		break;
 	case GPREEMPT_PARAM_DEADLINE_US:
 		setting->deadline_us = change->value;
+		/* Without a period there is no runtime. */
+		if (!change->value)
+			setting->runtime_us = 0;
+		break;
+	case GPREEMPT_PARAM_RUNTIME_US:
+		setting->runtime_us = change->value;
+		setting->deadline_us = change->period_us ?: setting->deadline_us;
 		break;
 	case GPREEMPT_PARAM_EXEMPT:
 		setting->exempt = change->value;
@@ -547,6 +558,15 @@ static int chardev_change_queue(struct gpreempt_queue *gq, void *arg)
 	return gpreempt_priority_change_queue(gq, chardev_change_setting, qc->change);
 }
 
+static int chardev_change_process(struct pid *pid, struct setting_change *change)
+{
+	/* What it reserves has to fit. */
+	if (change->param == GPREEMPT_PARAM_RUNTIME_US ||
+	    change->param == GPREEMPT_PARAM_DEADLINE_US)
+		return gpreempt_fits_change_process(pid, chardev_change_setting, change);
+	return gpreempt_priority_change_process(pid, chardev_change_setting, change);
+}
+
 static int chardev_change_target(const struct gpreempt_target *target,
 				 struct setting_change *change)
 {
@@ -566,8 +586,7 @@ static int chardev_change_target(const struct gpreempt_target *target,
 	case GPREEMPT_SCOPE_PROCESS:
 		/* Priorities are the program's, wherever its queues are. */
 		r = match.gpu_id || match.context ? -EINVAL :
-				   gpreempt_priority_change_process(match.pid,
-								    chardev_change_setting, change);
+				   chardev_change_process(match.pid, change);
 		break;
 	case GPREEMPT_SCOPE_CGROUP:
 		if (!match.viewer.sees_all)
@@ -633,9 +652,12 @@ static int chardev_set_waits_for(const struct gpreempt_target *target,
 static int chardev_do_set_param(struct client *client, void *argument)
 {
 	struct gpreempt_set_param *cmd = argument;
-	struct setting_change change = { .param = cmd->param, .value = cmd->value };
+	struct setting_change change = { .param = cmd->param, .value = cmd->value,
+					 .period_us = cmd->period_us };
 
 	if (cmd->flags || !chardev_is_zero(cmd->reserved, sizeof(cmd->reserved)))
+		return -EINVAL;
+	if (cmd->period_us && (cmd->param != GPREEMPT_PARAM_RUNTIME_US || !cmd->value))
 		return -EINVAL;
 	switch (cmd->param) {
 	case GPREEMPT_PARAM_WEIGHT:
@@ -644,6 +666,12 @@ static int chardev_do_set_param(struct client *client, void *argument)
 		break;
 	case GPREEMPT_PARAM_DEADLINE_US:
 		if (cmd->value > MAX_DEADLINE_US)
+			return -ERANGE;
+		break;
+	case GPREEMPT_PARAM_RUNTIME_US:
+		if (cmd->target.scope != GPREEMPT_SCOPE_PROCESS)
+			return -EINVAL;
+		if (cmd->value > MAX_DEADLINE_US || cmd->period_us > MAX_DEADLINE_US)
 			return -ERANGE;
 		break;
 	case GPREEMPT_PARAM_EXEMPT:
@@ -837,6 +865,48 @@ out:
 	return r;
 }
 
+static int chardev_do_fits(struct client *client, void *argument)
+{
+	struct gpreempt_fits *cmd = argument;
+	struct gpreempt_target_match match = { 0 };
+	struct gpreempt_fits_list list = {
+		.runtime_us = cmd->runtime_us, .period_us = cmd->period_us,
+	};
+	int r;
+
+	if (cmd->flags || !chardev_is_zero(cmd->reserved, sizeof(cmd->reserved)) ||
+	    !cmd->runtime_us != !cmd->period_us || cmd->target.gpu_id || cmd->target.context ||
+	    (cmd->target.scope != GPREEMPT_SCOPE_ALL &&
+	     cmd->target.scope != GPREEMPT_SCOPE_PROCESS))
+		return -EINVAL;
+	if (cmd->period_us > MAX_DEADLINE_US || cmd->runtime_us > cmd->period_us)
+		return -ERANGE;
+	/* It tells what others have reserved: no more than who may reserve needs to know. */
+	if (!capable(CAP_SYS_NICE))
+		return -EPERM;
+	r = gpreempt_target_resolve(&cmd->target, &match);
+	if (r)
+		goto out;
+	list.except = match.pid;
+	/* No machine has more nodes than KFD's topology has entries for. */
+	list.max = min(cmd->nr_nodes, 256U);
+	if (list.max) {
+		list.nodes = kvcalloc(list.max, sizeof(*list.nodes), GFP_KERNEL);
+		r = list.nodes ? 0 : -ENOMEM;
+	}
+	if (r)
+		goto out;
+	gpreempt_fits_list_nodes(&list);
+	if (copy_to_user(u64_to_user_ptr(cmd->nodes), list.nodes,
+			 min(list.nr, list.max) * sizeof(*list.nodes)))
+		r = -EFAULT;
+	kvfree(list.nodes);
+	cmd->nr_nodes = list.nr;
+out:
+	gpreempt_target_release(&match);
+	return r;
+}
+
 static int chardev_resolve_hold(const struct gpreempt_hold *cmd,
 				struct gpreempt_target_match *match)
 {
@@ -968,6 +1038,7 @@ static const struct command commands[] = {
 	{ GPREEMPT_IOC_SET_SHARE, chardev_do_set_share },
 	{ GPREEMPT_IOC_LIST_SHARES, chardev_do_list_shares },
 	{ GPREEMPT_IOC_USAGE, chardev_do_usage },
+	{ GPREEMPT_IOC_FITS, chardev_do_fits },
 };
 
 static long chardev_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
@@ -983,6 +1054,7 @@ static long chardev_ioctl(struct file *file, unsigned int cmd, unsigned long arg
 		struct gpreempt_set_share set_share;
 		struct gpreempt_list_shares list_shares;
 		struct gpreempt_usage usage;
+		struct gpreempt_fits fits;
 	} copy;
 	void __user *user = (void __user *)arg;
 	unsigned int i;

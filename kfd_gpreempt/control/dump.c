@@ -43,6 +43,8 @@
  * @debt_ns: service that the owner is owed
  * @weight: of the owner
  * @deadline_us: of the owner
+ * @runtime_us: of the owner
+ * @admitted: the owner has that reserved
  * @state: in a word
  * @rptr: read pointer, now
  * @wptr: write pointer, now
@@ -75,6 +77,8 @@ struct queue_copy {
 	u64 debt_ns;
 	u32 weight;
 	u32 deadline_us;
+	u32 runtime_us;
+	bool admitted;
 	const char *state;
 	u64 rptr;
 	u64 wptr;
@@ -190,6 +194,8 @@ static void dump_copy_queue(struct queue_copy *c, const struct gpreempt_queue *g
 	c->debt_ns = gq->process->policy.debt_ns;
 	c->weight = gq->process->policy.weight;
 	c->deadline_us = div_u64(gq->process->policy.deadline_ns, NSEC_PER_USEC);
+	c->runtime_us = div_u64(gq->process->policy.runtime_ns, NSEC_PER_USEC);
+	c->admitted = gq->process->policy.admitted_ns;
 	c->pid = gpreempt_queue_pid(gq);
 	c->qid = properties->queue_id;
 	c->context = gq->process->context;
@@ -396,10 +402,10 @@ static void dump_print_queue_copy(struct drm_printer *p, const struct node_copy 
 
 	drm_printf(
 		p,
-		"queue: pid=%d qid=%u context=%u job=%llu state=%s format=%s doorbell=%#x doorbells=%s priority=%d own_priority=%d explicit=%d kfd_priority=%u nice=%d opt_out=%d weight=%u deadline_us=%u trusted=%d rptr=%llu wptr=%llu pending=%llu is_active=%d is_preempted=%d is_evicted=%d is_suspended=%d is_gws=%d debugged=%d reset=%d dead=%d preempt_count=%llu preempted_ns=%llu\n",
+		"queue: pid=%d qid=%u context=%u job=%llu state=%s format=%s doorbell=%#x doorbells=%s priority=%d own_priority=%d explicit=%d kfd_priority=%u nice=%d opt_out=%d weight=%u deadline_us=%u runtime_us=%u admitted=%d trusted=%d rptr=%llu wptr=%llu pending=%llu is_active=%d is_preempted=%d is_evicted=%d is_suspended=%d is_gws=%d debugged=%d reset=%d dead=%d preempt_count=%llu preempted_ns=%llu\n",
 		c->pid, c->qid, c->context, c->job, c->state, c->aql ? "aql" : "pm4", c->doorbell, c->doorbells,
 		q->set.priority, q->set.own_priority, q->set.explicit_priority, c->kfd_priority,
-		c->nice, c->opt_out, c->weight, c->deadline_us, c->trusted, c->rptr, c->wptr,
+		c->nice, c->opt_out, c->weight, c->deadline_us, c->runtime_us, c->admitted, c->trusted, c->rptr, c->wptr,
 		c->pending, c->is_active, c->is_preempted, c->is_evicted, c->is_suspended,
 		c->is_gws, c->debugged, c->reset, c->dead, c->preempt_count, c->preempted_ns);
 	drm_printf(p, "  verdict: %s leads=%d age_us=%lld left_us=%lld\n",

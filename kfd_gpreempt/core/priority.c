@@ -769,6 +769,8 @@ void gpreempt_priority_derive_process(struct gpreempt_process *process)
 	WRITE_ONCE(pp->weight, process->priority.overrides.process.weight);
 	WRITE_ONCE(pp->deadline_ns,
 		   process->priority.overrides.process.deadline_us * NSEC_PER_USEC);
+	WRITE_ONCE(pp->runtime_ns, process->context == 1 ?
+		   process->priority.overrides.process.runtime_us * NSEC_PER_USEC : 0);
 }
 
 /* That of the process of this PID with queues on the node; NULL: there is none. */

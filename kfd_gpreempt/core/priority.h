@@ -52,6 +52,8 @@ struct gpreempt_membership {
  *	process
  * @waits_privileged: that was said with CAP_SYS_NICE or CAP_SYS_ADMIN
  * @deadline_us: relative deadline under edf; 0: none
+ * @runtime_us: so much of each @deadline_us is reserved for it under edf; 0: an equal part; of a
+ *	process
  * @job: the job; of a process or a cgroup
  */
 struct gpreempt_setting {
@@ -65,6 +67,7 @@ struct gpreempt_setting {
 	bool waits_privileged;
 	struct pid *waits_for;
 	u64 deadline_us;
+	u64 runtime_us;
 	struct gpreempt_membership job;
 };
 

@@ -41,6 +41,7 @@
  * @GPREEMPT_FEATURE_SHARE: GPREEMPT_IOC_SET_SHARE and GPREEMPT_IOC_LIST_SHARES. Since version 7
  * @GPREEMPT_FEATURE_USAGE: GPREEMPT_IOC_USAGE, and usage in GPREEMPT_IOC_LIST. Since version 8
  * @GPREEMPT_FEATURE_WAITS_FOR: GPREEMPT_PARAM_WAITS_FOR. Since version 11
+ * @GPREEMPT_FEATURE_FITS: GPREEMPT_PARAM_RUNTIME_US and GPREEMPT_IOC_FITS. Since version 11
  */
 enum gpreempt_feature {
 	GPREEMPT_FEATURE_PREEMPT	= 1 << 0,
@@ -52,6 +53,7 @@ enum gpreempt_feature {
 	GPREEMPT_FEATURE_SHARE		= 1 << 6,
 	GPREEMPT_FEATURE_USAGE		= 1 << 7,
 	GPREEMPT_FEATURE_WAITS_FOR	= 1 << 8,
+	GPREEMPT_FEATURE_FITS		= 1 << 9,
 };
 
 /**
@@ -534,10 +536,13 @@ enum gpreempt_follow_stop {
 /**
  * enum gpreempt_param - parameters of policies, of a queue, a process or a cgroup
  * @GPREEMPT_PARAM_WEIGHT: share under "wfq", 1..10000; 0: by priority
- * @GPREEMPT_PARAM_DEADLINE_US: relative deadline under "edf", up to an hour; 0: none
+ * @GPREEMPT_PARAM_DEADLINE_US: relative deadline under "edf", up to an hour; 0: none. Of a process that has a runtime it is the period of
+ *	that, and has to fit; 0 takes the runtime away as well
  * @GPREEMPT_PARAM_EXEMPT: 1: never a victim; of a process only. 0: like every other
  * @GPREEMPT_PARAM_FOLLOW_STOP: &enum gpreempt_follow_stop; of a process, or of a cgroup for all processes in it and below it. Since version 9
  * @GPREEMPT_PARAM_WAITS_FOR: of a process only: the pid of another one, for which it waits; 0: for none. Since version 11
+ * @GPREEMPT_PARAM_RUNTIME_US: device time that is reserved for the process on each node in each period under "edf", 1 to its period; 0:
+ *	none, it has an equal part. Its queues with a deadline of their own and its contexts are not in it. Since version 11
  *
  * A process that waits for another one lends it its priority: on each node on which both have queues, those of the other one (of the first of
  * its contexts there) count against other processes as the most urgent queue of the one that waits does, if that is more. It counts for as
@@ -553,6 +558,7 @@ enum gpreempt_param {
 	GPREEMPT_PARAM_EXEMPT,
 	GPREEMPT_PARAM_FOLLOW_STOP,
 	GPREEMPT_PARAM_WAITS_FOR,
+	GPREEMPT_PARAM_RUNTIME_US,
 };
 
 /**
@@ -562,17 +568,25 @@ enum gpreempt_param {
  * @flags: in: 0
  * @value: in: in the parameter's unit and bounds
  * @reserved: 0
+ * @period_us: in: with GPREEMPT_PARAM_RUNTIME_US and a value: the period, which becomes the deadline; 0: the deadline that is set stays.
+ *	Otherwise 0. Since version 11
  *
- * Errors: those of the target, and with GPREEMPT_PARAM_WAITS_FOR of the process that is waited for; ERANGE (out of bounds; a cgroup below level
- * 32); EPERM (without CAP_SYS_NICE, but for GPREEMPT_PARAM_WAITS_FOR: there, without CAP_SYS_NICE and CAP_SYS_ADMIN, a change of what was set with
- * one of them; of a cgroup, without CAP_SYS_ADMIN); EUSERS (GPREEMPT_PARAM_WAITS_FOR: the user has settings for 1024 processes); ENOMEM.
+ * A runtime is refused if it does not fit on a node where the process has queues, beside what others have reserved there: see
+ * &struct gpreempt_fits_info. It holds as well on nodes to which the process comes later, from when it fits there.
+ *
+ * Errors: those of the target, and with GPREEMPT_PARAM_WAITS_FOR of the process that is waited for; EINVAL (a runtime without a period);
+ * ERANGE (out of bounds; a cgroup below level 32); EPERM (without CAP_SYS_NICE, but for GPREEMPT_PARAM_WAITS_FOR: there, without CAP_SYS_NICE
+ * and CAP_SYS_ADMIN, a change of what was set with one of them; of a cgroup, without CAP_SYS_ADMIN); EUSERS (GPREEMPT_PARAM_WAITS_FOR: the user
+ * has settings for 1024 processes); ENOSPC (a runtime that does not fit; the kernel log tells what is missing); ENOMEM. After an error what was
+ * set before stays.
  */
 struct gpreempt_set_param {
 	struct gpreempt_target target;
 	__u32 param;
 	__u32 flags;
 	__u64 value;
-	__u64 reserved[2];
+	__u64 reserved[1];
+	__u64 period_us;
 };
 
 #define GPREEMPT_HOLD_UNBOUNDED		(1 << 0)
@@ -758,6 +772,68 @@ struct gpreempt_list_shares {
 	__u64 reserved[2];
 };
 
+#define GPREEMPT_FITS_YES		(1 << 0)
+#define GPREEMPT_FITS_SHORT		(1 << 1)
+#define GPREEMPT_FITS_HERE		(1 << 2)
+
+/**
+ * struct gpreempt_fits_info - what is reserved on a node
+ * @gpu_id: the node
+ * @flags: of what is asked: GPREEMPT_FITS_YES: it fits. GPREEMPT_FITS_SHORT: its period is shorter than @least_period_us.
+ *	GPREEMPT_FITS_HERE: the process of the question has queues here, so that it is refused if it does not fit
+ * @reserved_ppm: parts of a million of the device that reservations take: the sum of (runtime + 2 @switch_ns) / period over all processes
+ *	with a runtime and queues here
+ * @free_ppm: what is left of what may be reserved: all but what gpreempt_max_hold_ms and gpreempt_relief_ms give to work that starves
+ * @need_ppm: what the one that is asked about takes; 0 if nothing is asked
+ * @nr_reservations: processes with a runtime and queues here
+ * @nr_waiting: those of them that do not have it: it did not fit when they came, and they have it when it does, or the policy is not "edf"
+ * @pad: 0
+ * @switch_ns: what leaving the device and coming back once costs, by the last passes. It changes: what fitted may be late when it has grown
+ * @least_period_us: 20 times that
+ * @reserved: 0
+ *
+ * Parts are rounded so that what fits by these numbers does.
+ */
+struct gpreempt_fits_info {
+	__u32 gpu_id;
+	__u32 flags;
+	__u32 reserved_ppm;
+	__u32 free_ppm;
+	__u32 need_ppm;
+	__u32 nr_reservations;
+	__u32 nr_waiting;
+	__u32 pad;
+	__u64 switch_ns;
+	__u64 least_period_us;
+	__u64 reserved[2];
+};
+
+/**
+ * struct gpreempt_fits - GPREEMPT_IOC_FITS: what is reserved, and does another one fit? Since version 11
+ * @target: in: GPREEMPT_SCOPE_ALL: one that has no runtime yet. GPREEMPT_SCOPE_PROCESS, without a node or a context: in place of what that
+ *	process has
+ * @runtime_us: in: the runtime that is asked about; 0: none is
+ * @period_us: in: its period; 0 without @runtime_us
+ * @nodes: in: array of &struct gpreempt_fits_info; may be 0 if @nr_nodes is
+ * @nr_nodes: in: length of the array; out: nodes there are, which may be more than were filled in
+ * @flags: in: 0
+ * @reserved: 0
+ *
+ * Nothing is reserved by asking.
+ *
+ * Errors: those of the target; EINVAL (another scope; a period without a runtime, or a runtime without a period); ERANGE (a period above an hour;
+ * a runtime above the period); EPERM (without CAP_SYS_NICE); ENOMEM.
+ */
+struct gpreempt_fits {
+	struct gpreempt_target target;
+	__u64 runtime_us;
+	__u64 period_us;
+	__u64 nodes;
+	__u32 nr_nodes;
+	__u32 flags;
+	__u64 reserved[2];
+};
+
 /**
  * enum gpreempt_event_type - what happened
  * @GPREEMPT_EVENT_INVERSION: on the node, a queue has work and a lower one has the device; value:
@@ -827,6 +903,7 @@ struct gpreempt_event {
 #define GPREEMPT_IOC_SET_SHARE		_IOW('Y', 0x08, struct gpreempt_set_share)
 #define GPREEMPT_IOC_LIST_SHARES	_IOWR('Y', 0x09, struct gpreempt_list_shares)
 #define GPREEMPT_IOC_USAGE		_IOWR('Y', 0x0a, struct gpreempt_usage)
+#define GPREEMPT_IOC_FITS		_IOWR('Y', 0x0b, struct gpreempt_fits)
 
 /*
  * On /dev/kfd, for queues of the process or context that the file is of. Other drivers use the same numbers with other sizes: the whole

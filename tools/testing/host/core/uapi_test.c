@@ -1512,7 +1512,7 @@ TEST(lists_are_as_long_as_asked, "no more is written than there is room for, and
 	CHECK_EQ(info.abi_version, GPREEMPT_ABI_VERSION);
 	CHECK_EQ(info.features, GPREEMPT_FEATURE_PREEMPT | GPREEMPT_FEATURE_CGROUP | GPREEMPT_FEATURE_EVENTS | GPREEMPT_FEATURE_HINT |
 				GPREEMPT_FEATURE_INHERIT | GPREEMPT_FEATURE_JOB | GPREEMPT_FEATURE_SHARE |
-				GPREEMPT_FEATURE_USAGE | GPREEMPT_FEATURE_WAITS_FOR);
+				GPREEMPT_FEATURE_USAGE | GPREEMPT_FEATURE_WAITS_FOR | GPREEMPT_FEATURE_FITS);
 	CHECK_EQ(nodes[0].state, gpreempt_node_state(node_of(0)));
 	CHECK(nodes[0].nr_queues == 3 && nodes[0].nr_preempted == 1 && nodes[0].preemptions == 1 && nodes[0].resumes == 0);
 	CHECK_EQ(nodes[0].failures, 0);

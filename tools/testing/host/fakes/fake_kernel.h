@@ -90,6 +90,7 @@ static inline bool IS_ERR(const void *p) { return (unsigned long)p >= (unsigned 
 #define min_t(type, a, b)	((type)(a) < (type)(b) ? (type)(a) : (type)(b))
 #define clamp(n, low, high)	({ __auto_type _n = (n); _n < (low) ? (low) : _n > (high) ? (high) : _n; })
 #define div_u64(a, b)		((u64)(a) / (b))
+#define DIV_ROUND_UP_ULL(a, b)	div_u64((a) + (b) - 1, b)
 #define div_s64(a, b)		((s64)(a) / (s32)(b))
 #define struct_size(p, member, n)	(sizeof(*(p)) + sizeof((p)->member[0]) * (n))
 #define container_of(p, type, member)	((type *)((char *)(p) - offsetof(type, member)))
@@ -823,6 +824,7 @@ void shim_say(const char *format, ...);
 #define pr_warn(...)			shim_say(__VA_ARGS__)
 #define pr_warn_once(...)		pr_warn(__VA_ARGS__)
 #define pr_info_once(...)		pr_warn(__VA_ARGS__)
+#define pr_info_ratelimited(...)	pr_warn(__VA_ARGS__)
 int scnprintf(char *buf, size_t size, const char *format, ...);
 #define sysfs_emit(buf, ...)		scnprintf(buf, PAGE_SIZE, __VA_ARGS__)
 bool sysfs_streq(const char *a, const char *b);

@@ -56,6 +56,7 @@ static void fuzz_tunables(void)
 static const unsigned int known[] = {
 	GPREEMPT_IOC_INFO, GPREEMPT_IOC_LIST, GPREEMPT_IOC_SET_PRIORITY, GPREEMPT_IOC_SET_PARAM, GPREEMPT_IOC_PREEMPT, GPREEMPT_IOC_RESUME,
 	GPREEMPT_IOC_HINT, GPREEMPT_IOC_SET_JOB, GPREEMPT_IOC_SET_SHARE, GPREEMPT_IOC_LIST_SHARES,
+	GPREEMPT_IOC_FITS,
 };
 
 /* Commands with anything in them, from anybody; an error leaves no hold behind that its file does not take along. */
@@ -87,6 +88,8 @@ static void fuzz_commands(void)
 		if (cmd == GPREEMPT_IOC_LIST_SHARES)
 			((struct gpreempt_list_shares *)argument)->shares =
 				((struct gpreempt_list_shares *)argument)->nr_shares > 8 ? 0 : (unsigned long)array;
+		if (cmd == GPREEMPT_IOC_FITS)
+			((struct gpreempt_fits *)argument)->nodes = ((struct gpreempt_fits *)argument)->nr_nodes > 8 ? 0 : (unsigned long)array;
 		if (cmd == GPREEMPT_IOC_PREEMPT)
 			((struct gpreempt_hold *)argument)->timeout_ms %= 50;
 		fops->unlocked_ioctl(&file, take(1) % 16 ? cmd : cmd ^ 1 << take(1) % 16, (unsigned long)argument);
