@@ -415,6 +415,24 @@ int gpreempt_set_waits_for(struct gpreempt *handle, const struct gpreempt_target
 	return pid < 0 ? -EINVAL : gpreempt_set_param(handle, target, GPREEMPT_PARAM_WAITS_FOR, pid);
 }
 
+int gpreempt_set_runtime(struct gpreempt *handle, const struct gpreempt_target *target, uint64_t runtime_us, uint64_t period_us)
+{
+	struct gpreempt_set_param arg = { .target = *target, .param = GPREEMPT_PARAM_RUNTIME_US, .value = runtime_us, .period_us = period_us };
+
+	return command(handle, GPREEMPT_IOC_SET_PARAM, &arg);
+}
+
+int gpreempt_list_fits(struct gpreempt *handle, const struct gpreempt_target *target, uint64_t runtime_us, uint64_t period_us,
+		       struct gpreempt_fits_info **nodes)
+{
+	struct gpreempt_fits arg = { .target = *target, .runtime_us = runtime_us, .period_us = period_us };
+	struct array array = { .address = &arg.nodes, .size = sizeof(**nodes) };
+	int nr = list(handle, GPREEMPT_IOC_FITS, &arg, &arg.nr_nodes, &array, 1);
+
+	*nodes = array.entries;
+	return nr;
+}
+
 int gpreempt_preempt(struct gpreempt *handle, const struct gpreempt_target *target, unsigned int timeout_ms, unsigned int flags)
 {
 	struct gpreempt_hold arg = { .target = *target, .timeout_ms = timeout_ms, .flags = flags };

@@ -173,6 +173,34 @@ int gpreempt_set_share(struct gpreempt *handle, const struct gpreempt_set_share 
  */
 int gpreempt_list_shares(struct gpreempt *handle, struct gpreempt_share_info **shares);
 
+/**
+ * gpreempt_set_runtime() - reserve device time for a process, in each period, under the policy edf
+ * @target: the process, on all nodes
+ * @runtime_us: device time in each period, in microseconds; 0: nothing any more, with @period_us 0
+ * @period_us: the period, which becomes the deadline; 0: the deadline that is set stays
+ *
+ * Return: 0; -ENOSPC: it does not fit on a node where the process has queues, and what was set
+ * before stays: gpreempt_list_fits() has the figures; -EINVAL: no deadline is set and no period
+ * given, or a module before version 11; -ERANGE: a runtime above its period, a period above an
+ * hour; -EPERM: without CAP_SYS_NICE; those of the target; -ENOMEM.
+ */
+int gpreempt_set_runtime(struct gpreempt *handle, const struct gpreempt_target *target, uint64_t runtime_us, uint64_t period_us);
+
+/**
+ * gpreempt_list_fits() - what is reserved on each node, and would another reservation fit?
+ * @target: gpreempt_target_all(): of a process that has none yet; gpreempt_target_process(): in
+ *	place of what that one has
+ * @runtime_us: what is asked about, in microseconds; 0: nothing is
+ * @period_us: its period; 0 without @runtime_us
+ * @nodes: out: array, to be freed with free() by the caller; NULL after an error or when there are
+ *	none
+ *
+ * Return: its length; -EINVAL, -ERANGE and those of the target: see &struct gpreempt_fits; -EPERM:
+ * without CAP_SYS_NICE; -ENOTTY: a module before version 11; -ENOMEM.
+ */
+int gpreempt_list_fits(struct gpreempt *handle, const struct gpreempt_target *target, uint64_t runtime_us, uint64_t period_us,
+		       struct gpreempt_fits_info **nodes);
+
 /** gpreempt_set_param() - set a policy's parameter of a queue or process; see &enum gpreempt_param for units and bounds */
 int gpreempt_set_param(struct gpreempt *handle, const struct gpreempt_target *target, enum gpreempt_param param, uint64_t value);
 

@@ -137,6 +137,11 @@ bool is_below(pid_t pid, pid_t above);
 int set_tree(struct gpreempt *g, pid_t pid, int priority);
 int run_tree(struct gpreempt *g, int priority, char **args);
 
+/* fits.c: reservations */
+bool parse_reserved(const char *word, const char *name, unsigned long long *us);
+bool knows_reservations(struct gpreempt *g);
+int say_what_is_missing(struct gpreempt *g, const struct gpreempt_target *target, unsigned long long runtime_us, unsigned long long period_us);
+
 /* list.c */
 int list_queues(const struct options *o, const char *command, struct queue_list *list);
 void free_queues(struct queue_list *list);
@@ -208,6 +213,7 @@ json_object *json_of_node(const struct gpreempt_node_info *n);
 int cmd_list(const struct options *o);
 int cmd_job(const struct options *o);
 int cmd_share(const struct options *o);
+int cmd_fits(const struct options *o);
 int cmd_account(const struct options *o);
 int cmd_why(const struct options *o);
 int cmd_status(const struct options *o);

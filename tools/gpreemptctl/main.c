@@ -23,6 +23,7 @@ static const char doc[] =
 	"  set -p PID --tree PRIORITY|CLASS      and what is below it: a container's init\n"
 	"  set --cgroup DIR PRIORITY|CLASS|clear\n"
 	"  set -p PID [-g GPU -q QUEUE] weight=N|deadline_us=N|exempt=0|1|waits_for=PID|follow_stop=always|never|node...\n"
+	"  set -p PID runtime=US [period=US]     reserve device time under edf; period= is the deadline\n"
 	"  set --cgroup DIR follow_stop=always|never|node\n"
 	"  job set -p PID [--tree] [--stay] ID         processes of one ID are decided about as one\n"
 	"  job set --cgroup DIR [--stay] [ID]          those of a cgroup; ID: otherwise its inode\n"
@@ -31,6 +32,7 @@ static const char doc[] =
 	"  share set --cgroup DIR|job=ID weight=N|min=PERCENT|max=PERCENT...   of each device's time\n"
 	"  share clear --cgroup DIR|job=ID\n"
 	"  share list                      groups: what is set, and what they have had\n"
+	"  fits [runtime=US period=US] [-p PID] [-g GPU]   what is reserved, and would that fit as well?\n"
 	"  account [node|cgroup|job|process]... [-g GPU] [--csv|--prometheus] [--since FILE]\n"
 	"                                  who has used how much, those that have ended included\n"
 	"  run --priority N|--class C -- COMMAND...   with all its children\n"
@@ -126,6 +128,7 @@ static const struct command {
 	{ "status", cmd_status, GIVEN_JSON, 0, false },
 	{ "set", cmd_set, TARGET | GIVEN_CGROUP | GIVEN_TREE, INT_MAX, false },
 	{ "job", cmd_job, TARGET | GIVEN_CGROUP | GIVEN_TREE | GIVEN_STAY | GIVEN_JSON, 2, false },
+	{ "fits", cmd_fits, GIVEN_PID | GIVEN_GPU | GIVEN_JSON, 2, false },
 	{ "share", cmd_share, GIVEN_CGROUP | GIVEN_JSON, INT_MAX, false },
 	{ "account", cmd_account, GIVEN_GPU | GIVEN_CSV | GIVEN_SINCE | GIVEN_JSON | GIVEN_PROMETHEUS, 4, false },
 	{ "run", cmd_run, GIVEN_PRIORITY, INT_MAX, true },
@@ -196,11 +199,12 @@ int fail_errno(int error, const char *format, ...)
 		{ -ENODEV, "no such GPU; gpreemptctl status lists them" },
 		{ -EBADF, "not a directory of the cgroup v2 file system; without one: set -p PID --tree, or a line `cgroup' of /etc/gpreempt.conf" },
 		{ -EACCES, "another user's; this takes CAP_SYS_ADMIN" },
-		{ -EPERM, "not allowed; raising above 7 or above what an administrator set, weights, deadlines, exemptions and follow_stop take CAP_SYS_NICE, cgroups and unbounded holds CAP_SYS_ADMIN" },
+		{ -EPERM, "not allowed; raising above 7 or above what an administrator set, weights, deadlines, runtimes, exemptions and follow_stop take CAP_SYS_NICE, cgroups and unbounded holds CAP_SYS_ADMIN" },
 		{ -ERANGE, "out of bounds" },
 		{ -EBUSY, "the driver does not let it go now (debugger, cooperative groups or a reset)" },
 		{ -EOPNOTSUPP, "scheduling is switched off, only observes (observe=1) or is not possible on this node; try: gpreemptctl doctor" },
 		{ -ETIME, "not saved in time" },
+		{ -ENOSPC, "what the process has reserved does not fit then; nothing changed; gpreemptctl fits tells what is free" },
 		{ -EIO, "the GPU is being reset, or a queue that was held has been: it stays off" },
 	};
 	const char *why = strerror(-error);

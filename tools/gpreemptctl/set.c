@@ -17,13 +17,13 @@
 
 /**
  * struct change - what a word of set asks for
- * @kind: what is changed
+ * @kind: what is changed; CHANGE_PERIOD: it goes with a runtime
  * @priority: the priority
  * @param: the parameter
  * @value: its value
  */
 struct change {
-	enum { CHANGE_PRIORITY, CHANGE_CLEAR, CHANGE_PARAM } kind;
+	enum { CHANGE_PRIORITY, CHANGE_CLEAR, CHANGE_PARAM, CHANGE_RUNTIME, CHANGE_PERIOD } kind;
 	int priority;
 	enum gpreempt_param param;
 	unsigned long long value;
@@ -55,6 +55,14 @@ static bool parse_change(const char *word, struct change *change)
 		change->kind = CHANGE_PRIORITY;
 		return parse_priority(word, &change->priority);
 	}
+	if (parse_reserved(word, "runtime=", &change->value)) {
+		change->kind = CHANGE_RUNTIME;
+		return true;
+	}
+	if (parse_reserved(word, "period=", &change->value)) {
+		change->kind = CHANGE_PERIOD;
+		return change->value;
+	}
 	change->kind = CHANGE_PARAM;
 	if (!strncmp(word, FOLLOW_STOP, strlen(FOLLOW_STOP))) {
 		if (!parse_follow_stop(equals + 1, &follow_stop))
@@ -80,6 +88,53 @@ static bool set_is_of_process(const struct change *change)
 						change->param == GPREEMPT_PARAM_WAITS_FOR);
 }
 
+/* What the words say of a reservation; 0: nothing. Return: a runtime is among them. */
+static bool set_find_reservation(const struct options *o, unsigned long long *runtime_us, unsigned long long *period_us)
+{
+	bool found = false;
+	int i;
+
+	*runtime_us = 0;
+	*period_us = 0;
+	for (i = 0; i < o->nr_args; i++) {
+		found |= parse_reserved(o->args[i], "runtime=", runtime_us);
+		parse_reserved(o->args[i], "period=", period_us);
+	}
+	return found;
+}
+
+static int set_check_reservation(const struct options *o)
+{
+	unsigned long long runtime_us, period_us;
+	bool found = set_find_reservation(o, &runtime_us, &period_us);
+
+	if (period_us && !runtime_us)
+		return fail(EXIT_USAGE, "period=%llu goes with a runtime=, from 1; alone it is deadline_us=; nothing changed", period_us);
+	if (period_us && runtime_us > period_us)
+		return fail(EXIT_USAGE, "runtime=%llu is above period=%llu; nothing changed", runtime_us, period_us);
+	if ((found || period_us) && o->given & (GIVEN_QUEUE | GIVEN_CGROUP))
+		return fail(EXIT_USAGE, "runtime=%llu is for a process; nothing changed", runtime_us);
+	return 0;
+}
+
+static int set_runtime(struct gpreempt *g, const struct options *o, const struct gpreempt_target *target)
+{
+	unsigned long long runtime_us, period_us;
+	int error;
+
+	set_find_reservation(o, &runtime_us, &period_us);
+	error = gpreempt_set_runtime(g, target, runtime_us, period_us);
+	if (error == -EINVAL && !knows_reservations(g))
+		return fail(EXIT_NO_MODULE, "set runtime=%llu: the module knows of no reservations; update it", runtime_us);
+	if (error == -EINVAL)
+		return fail(EXIT_FAILED, "set runtime=%llu: the process has no deadline: period=US; nothing changed", runtime_us);
+	if (error == -ERANGE && !period_us)
+		return fail(EXIT_FAILED, "set runtime=%llu is above the process's deadline; nothing changed", runtime_us);
+	if (error == -ENOSPC && period_us)
+		return say_what_is_missing(g, target, runtime_us, period_us);
+	return error ? fail_errno(error, "set runtime=%llu", runtime_us) : 0;
+}
+
 static int carry_out(struct gpreempt *g, const struct gpreempt_target *target, const struct change *change)
 {
 	switch (change->kind) {
@@ -99,7 +154,7 @@ static int check_words(const struct options *o)
 	int i;
 
 	if (!o->nr_args)
-		return fail(EXIT_USAGE, "set what? a priority (%d..%d), a class (latency, normal, batch), clear, weight=N, deadline_us=N, exempt=0|1, waits_for=PID|0 or follow_stop=always|never|node",
+		return fail(EXIT_USAGE, "set what? a priority (%d..%d), a class (latency, normal, batch), clear, weight=N, deadline_us=N, runtime=US [period=US], exempt=0|1, waits_for=PID|0 or follow_stop=always|never|node",
 			    GPREEMPT_PRIORITY_MIN, GPREEMPT_PRIORITY_MAX);
 	if (!(o->given & (GIVEN_PID | GIVEN_CGROUP)))
 		return fail(EXIT_USAGE, "set needs -p PID or --cgroup DIR");
@@ -110,7 +165,7 @@ static int check_words(const struct options *o)
 	for (i = 0; i < o->nr_args; i++) {
 		if (!parse_change(o->args[i], &change))
 			return fail(EXIT_USAGE,
-				    "%s is neither a priority (%d..%d) nor a class (latency, normal, batch) nor clear, weight=N, deadline_us=N, exempt=0|1, waits_for=PID|0 or follow_stop=always|never|node; nothing changed",
+				    "%s is neither a priority (%d..%d) nor a class (latency, normal, batch) nor clear, weight=N, deadline_us=N, runtime=US [period=US], exempt=0|1, waits_for=PID|0 or follow_stop=always|never|node; nothing changed",
 				    o->args[i], GPREEMPT_PRIORITY_MIN, GPREEMPT_PRIORITY_MAX);
 		if (o->tree && change.kind != CHANGE_PRIORITY)
 			return fail(EXIT_USAGE, "--tree goes with a priority or a class, not with %s: processes keep what they have inherited; nothing changed",
@@ -125,7 +180,7 @@ static int check_words(const struct options *o)
 		if (change.kind == CHANGE_PARAM && change.param == GPREEMPT_PARAM_WAITS_FOR && change.value == (unsigned long long)o->pid)
 			return fail(EXIT_USAGE, "%s: a process does not wait for itself; nothing changed", o->args[i]);
 	}
-	return 0;
+	return set_check_reservation(o);
 }
 
 int cmd_set(const struct options *o)
@@ -144,6 +199,12 @@ int cmd_set(const struct options *o)
 		parse_change(o->args[i], &change);
 		if (o->tree) {
 			status = set_tree(g, o->pid, change.priority);
+			continue;
+		}
+		if (change.kind == CHANGE_PERIOD)
+			continue;
+		if (change.kind == CHANGE_RUNTIME) {
+			status = set_runtime(g, o, &target);
 			continue;
 		}
 		error = carry_out(g, &target, &change);

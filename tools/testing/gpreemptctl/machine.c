@@ -196,6 +196,7 @@ static int info(struct gpreempt_info *i)
 {
 	struct gpreempt_node_info *nodes = (struct gpreempt_node_info *)(uintptr_t)i->nodes;
 	DIR *folder = __wrap_opendir("/sys/class/kfd/kfd/gpreempt");
+	char path[PATH_MAX];
 	unsigned int n = 0;
 	struct dirent *d;
 	FILE *usages;
@@ -226,6 +227,9 @@ static int info(struct gpreempt_info *i)
 		i->features |= GPREEMPT_FEATURE_USAGE;
 		fclose(usages);
 	}
+	snprintf(path, sizeof(path), "%s/fits", getenv("MACHINE"));
+	if (!__real_access(path, F_OK))
+		i->features |= GPREEMPT_FEATURE_FITS;
 	i->nr_nodes = n;
 	return 0;
 }
@@ -256,11 +260,72 @@ static int set_share(const struct gpreempt_set_share *s)
 	return 0;
 }
 
+/* $MACHINE/fits: a line for each node: gpu_id, reserved, free (both in millionths), a switch in microseconds; without the file the module is one before version 11 */
+static int fits(struct gpreempt_fits *f)
+{
+	struct gpreempt_fits_info *to = (struct gpreempt_fits_info *)(uintptr_t)f->nodes, n = { .nr_reservations = 2, .nr_waiting = 1 };
+	char path[PATH_MAX];
+	unsigned int nr = 0, switch_us;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/fits", getenv("MACHINE"));
+	file = __real_fopen(path, "re");
+	if (!file) {
+		errno = ENOTTY;
+		return -1;
+	}
+	while (fscanf(file, "%u %u %u %u", &n.gpu_id, &n.reserved_ppm, &n.free_ppm, &switch_us) == 4) {
+		n.switch_ns = switch_us * 1000;
+		n.least_period_us = 20 * switch_us;
+		n.need_ppm = f->period_us ? (f->runtime_us + 2 * switch_us) * 1000000 / f->period_us : 0;
+		n.flags = f->target.scope == GPREEMPT_SCOPE_PROCESS ? GPREEMPT_FITS_HERE : 0;
+		if (f->runtime_us && f->period_us < n.least_period_us)
+			n.flags |= GPREEMPT_FITS_SHORT;
+		else if (f->runtime_us && n.need_ppm <= n.free_ppm)
+			n.flags |= GPREEMPT_FITS_YES;
+		if (nr < f->nr_nodes)
+			to[nr] = n;
+		nr++;
+	}
+	fclose(file);
+	f->nr_nodes = nr;
+	return 0;
+}
+
+/* Of a process: what fits is taken, into $MACHINE/runtimes. */
+static int set_runtime(const struct gpreempt_set_param *s)
+{
+	struct gpreempt_fits_info infos[8];
+	struct gpreempt_fits ask = { .target = s->target, .runtime_us = s->value, .period_us = s->period_us, .nodes = (uintptr_t)infos, .nr_nodes = 8 };
+	char path[PATH_MAX];
+	FILE *file;
+
+	if (fits(&ask) || (s->value && !s->period_us)) {
+		errno = EINVAL;
+		return -1;
+	}
+	for (unsigned int i = 0; s->value && i < ask.nr_nodes; i++) {
+		if (!(infos[i].flags & GPREEMPT_FITS_YES)) {
+			errno = ENOSPC;
+			return -1;
+		}
+	}
+	snprintf(path, sizeof(path), "%s/runtimes", getenv("MACHINE"));
+	file = __real_fopen(path, "ae");
+	if (!file)
+		abort();
+	fprintf(file, "%d %llu/%llu\n", s->target.pid, (unsigned long long)s->value, (unsigned long long)s->period_us);
+	fclose(file);
+	return 0;
+}
+
 static int set_param(const struct gpreempt_set_param *s)
 {
 	char path[PATH_MAX], directory[PATH_MAX] = "", link[32];
 	FILE *file;
 
+	if (s->param == GPREEMPT_PARAM_RUNTIME_US)
+		return set_runtime(s);
 	if (s->target.scope != GPREEMPT_SCOPE_CGROUP) {
 		errno = EINVAL;
 		return -1;
@@ -331,6 +396,8 @@ int __wrap_ioctl(int fd, unsigned long request, ...)
 		return set_param(argument);
 	if (fd == scheduler && request == GPREEMPT_IOC_USAGE)
 		return usage(argument);
+	if (fd == scheduler && request == GPREEMPT_IOC_FITS)
+		return fits(argument);
 	errno = ENOTTY;
 	return -1;
 }

@@ -333,12 +333,57 @@ steps_follow_stops_by_option_or_configuration()
 	is "message" "$(cat "$err")" "gpreempt: --gpu-follow-stop: this node has no amdgpu with kfd_gpreempt"
 }
 
-plan 9
+reservations_are_answered_with_figures()
+{
+	local refused="gpreemptctl: gpu 1: runtime=50000 in period=100000 does not fit: 0.600 of the device is reserved, 0.380 is free, it takes 0.502: 0.122 is missing"
+
+	machine
+	printf '1 600000 380400 100\n2 0 980400 100\n' >"$MACHINE/fits"
+	status 0 ctl fits >"$scratch/out"
+	is "figures" "$(cat "$scratch/out")" "    GPU RESERVED   FREE PROCESSES WAITING SWITCH_US PERIOD_US_MIN
+      1    0.600  0.380         2       1     100.0          2000
+      2    0.000  0.980         2       1     100.0          2000"
+	status 0 ctl fits runtime=30000 period=100000 >"$scratch/out"
+	has "$scratch/out" "  TAKES FITS"
+	has "$scratch/out" "          2000  0.302 yes"
+	is "messages" "$(cat "$err")" ""
+	status 1 ctl fits runtime=50000 period=100000 >"$scratch/out"
+	has "$scratch/out" "          2000  0.502 no"
+	is "message" "$(cat "$err")" "$refused"
+	status 0 ctl fits runtime=50000 period=100000 -g 2 >"$scratch/out"
+	status 1 ctl fits period=1999 runtime=1 -g 2 >"$scratch/out"
+	is "message" "$(cat "$err")" "gpreemptctl: gpu 2: period=1999 is below 2000, 20 times what a switch costs there"
+	status 1 ctl fits -g 3 >"$scratch/out"
+	has "$err" "no such GPU"
+	status 1 ctl fits runtime=50000 period=100000 --json >"$scratch/out"
+	python3 -c 'import json, sys; n = json.load(sys.stdin)["nodes"]; assert [(m["gpu_id"], m["fits"], m["missing_ppm"], m["need_ppm"]) for m in n] == \
+		[(1, False, 121600, 502000), (2, True, 0, 502000)] and n[0]["reserved_ppm"] == 600000 and n[0]["waiting"] == 1 and n[1]["switch_ns"] == 100000' \
+		<"$scratch/out"
+
+	status 0 ctl set -p 4711 period=100000 runtime=30000
+	status 0 ctl set -p 4711 runtime=0
+	is "messages" "$(cat "$err")" ""
+	status 1 ctl set -p 4711 runtime=50000 period=100000
+	is "message" "$(cat "$err")" "$refused
+gpreemptctl: set runtime=50000 period=100000: does not fit; nothing changed"
+	status 1 ctl set -p 4711 runtime=50000
+	is "message" "$(cat "$err")" "gpreemptctl: set runtime=50000: the process has no deadline: period=US; nothing changed"
+	is "what was set" "$(cat "$MACHINE/runtimes")" "4711 30000/100000
+4711 0/0"
+
+	rm "$MACHINE/fits"
+	status 3 ctl fits
+	is "message" "$(cat "$err")" "gpreemptctl: the module knows of no reservations; update it"
+	status 3 ctl set -p 4711 runtime=5 period=10000
+	is "message" "$(cat "$err")" "gpreemptctl: set runtime=5: the module knows of no reservations; update it"
+}
+
+plan 10
 must "builds without warnings" builds_without_warnings
 for t in containers_have_a_share_by_annotation_or_class containers_may_not_have_more_than_their_share \
 	containers_that_ask_need_shares steps_have_a_share_by_option_or_class weights_that_do_not_count_are_told \
 	cgroups_follow_stops_by_command_or_configuration containers_follow_stops_by_annotation_or_configuration \
-	steps_follow_stops_by_option_or_configuration; do
+	steps_follow_stops_by_option_or_configuration reservations_are_answered_with_figures; do
 	tap $t $t
 done
 finish

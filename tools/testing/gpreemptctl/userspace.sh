@@ -11,7 +11,7 @@ built=$BUILD/gpreemptctl-asan
 lib=$BUILD/lib
 prefix=$scratch/prefix
 conf=$scratch/gpreempt.conf
-commands="list why status set job share account run preempt resume hint policy tune top events stats report apply doctor probe-hang"
+commands="list why status set job share fits account run preempt resume hint policy tune top events stats report apply doctor probe-hang"
 version=$(sed -n 's/^PACKAGE_VERSION="\(.*\)"$/\1/p' "$TOP/dkms.conf")
 
 builds_without_warnings()
@@ -123,6 +123,18 @@ wrong_usage_is_told()
 	wrong 'share clear takes no word weight=5' share clear job=5 weight=5
 	wrong 'share list is of all groups' share list job=5
 	wrong '--json goes with share list' share set job=5 weight=5 --json
+	wrong 'period=5 goes with a runtime=, from 1; alone it is deadline_us=; nothing changed' set -p 1 period=5
+	wrong 'period=5 goes with a runtime=' set -p 1 runtime=0 period=5
+	wrong 'runtime=6 is above period=5; nothing changed' set -p 1 runtime=6 period=5
+	wrong 'runtime=5 is for a process; nothing changed' set -p 1 -g 1 -q 1 runtime=5
+	wrong 'runtime=5 is for a process; nothing changed' set --cgroup / runtime=5
+	wrong 'runtime=x is neither' set -p 1 runtime=x
+	wrong 'speed=5 is neither runtime=US nor period=US' fits speed=5
+	wrong 'a runtime from 1 to the period, not 5 and 0' fits runtime=5
+	wrong 'a runtime from 1 to the period, not 0 and 5' fits period=5
+	wrong 'a runtime from 1 to the period, not 6 and 5' fits runtime=6 period=5
+	wrong 'fits takes no word 7' fits runtime=5 period=6 7
+	wrong 'fits does not take --cgroup' fits --cgroup /
 	wrong 'queue is none of node, cgroup, job, process' account queue
 	wrong '--csv, --json or --prometheus' account --csv --json
 	wrong '--csv, --json or --prometheus' account --prometheus --csv
@@ -141,7 +153,7 @@ wrong_usage_is_told()
 	wrong 'a cgroup has a priority and follow_stop only' set --cgroup / weight=5
 	wrong 'for a process, not for one of its queues' set -p 1 -g 1 -q 1 exempt=1
 	wrong 'for a process, not for one of its queues' set -p 1 -g 1 -q 1 follow_stop=never
-	wrong 'follow_stop=1 is neither a priority (-1023..1023) nor a class (latency, normal, batch) nor clear, weight=N, deadline_us=N, exempt=0|1, waits_for=PID|0 or follow_stop=always|never|node; nothing changed' set -p 1 follow_stop=1
+	wrong 'follow_stop=1 is neither a priority (-1023..1023) nor a class (latency, normal, batch) nor clear, weight=N, deadline_us=N, runtime=US [period=US], exempt=0|1, waits_for=PID|0 or follow_stop=always|never|node; nothing changed' set -p 1 follow_stop=1
 	wrong 'for a process, not for one of its queues' set -p 1 -g 1 -q 1 waits_for=2
 	wrong 'waits_for=2 is for a process or a queue: a cgroup has a priority and follow_stop only' set --cgroup / waits_for=2
 	wrong 'waits_for=x is neither' set -p 1 waits_for=x
@@ -174,7 +186,7 @@ a_missing_module_has_a_status_and_a_remedy()
 
 	without_module
 	for args in list "list --json" why "why -p 1" status "set -p 1 -5" "set -p 1 latency" "run --class batch -- true" "run --priority=-5 true" "run --priority -5 true" \
-		"preempt -p 1" "preempt -p 1 -- true" "resume -p 1" "hint -p 1" probe-hang "probe-hang --preempt -p 1" policy "policy wfq" tune "tune poll_us=200" top "events -n 1" stats "apply $conf"; do
+		"preempt -p 1" "preempt -p 1 -- true" "resume -p 1" "hint -p 1" fits "fits runtime=1 period=2" "set -p 1 runtime=1 period=2" probe-hang "probe-hang --preempt -p 1" policy "policy wfq" tune "tune poll_us=200" top "events -n 1" stats "apply $conf"; do
 		# shellcheck disable=SC2086 # words
 		status 3 ctl $args >"$scratch/out"
 		has "$err" "try: gpreemptctl doctor"
@@ -448,7 +460,8 @@ completion_offers_what_there_is()
 	is "ways to list" "$(complete_words list --by '' | tr '\n' ' ')" "job queue "
 	is "classes" "$(complete_words run --class '' | tr '\n' ' ')" "batch latency normal "
 	is "policies" "$(complete_words policy '' | tr '\n' ' ')" "edf hpf wfq "
-	is "words of set" "$(complete_words set -p 1 '' | tr '\n' ' ')" "batch clear deadline_us= exempt= follow_stop= latency normal waits_for= weight= "
+	is "words of set" "$(complete_words set -p 1 '' | tr '\n' ' ')" "batch clear deadline_us= exempt= follow_stop= latency normal period= runtime= waits_for= weight= "
+	is "words of fits" "$(complete_words fits '' | tr '\n' ' ')" "period= runtime= "
 	is "options" "$(complete_words list -- | grep -v '^--\(help\|version\|usage\)$' | tr '\n' ' ')" \
 		"$(ctl --help | grep -oE -- '--[a-z-]+' | grep -vE -- '--(help|usage|version)' | sort -u | tr '\n' ' ')"
 	complete_words -p '' | grep -qx $$
