@@ -339,7 +339,7 @@ static u64 policy_out_elsewhere(const struct gpreempt_policy_node *pn,
 {
 	if (pn->ops->rotates)
 		return pn->ops->credits ? job->out_before_until_ns : 0;
-	return job->out_until_ns;
+	return job->leave_until_ns;
 }
 
 /*
@@ -2230,15 +2230,61 @@ static s32 policy_top_of(const struct gpreempt_policy_queue *q)
 	return job->top > job->top_elsewhere ? job->top : job->top_elsewhere;
 }
 
-static void policy_begin_to_tell(struct gpreempt_policy_node *pn)
+/* Which part of its service may leaving cost a job, in percent? */
+static u32 policy_leave_pct(const struct gpreempt_policy_node *pn)
+{
+	return pn->params.overhead_pct ? pn->params.overhead_pct : GPREEMPT_JOB_LEAVE_PCT;
+}
+
+/*
+ * What other nodes have charged it for comes in, and its service since the last decision pays: it
+ * works here, and is off no other node.
+ */
+static void policy_pay_leaving(const struct gpreempt_policy_node *pn,
+			       struct gpreempt_policy_job *job, u64 now_ns)
+{
+	u64 heard_ns = job->heard_left_ns, served_ns = 0;
+
+	if (job->works && now_ns > job->serves_from_ns)
+		served_ns = now_ns - gpreempt_later(job->told_ns, job->serves_from_ns);
+	job->unpaid_ns -=
+		gpreempt_earlier(job->unpaid_ns, served_ns / 100 * policy_leave_pct(pn));
+	if (job->out || now_ns < job->out_until_ns)
+		job->serves_from_ns = now_ns + demand_switch_ns(pn);
+	/* What was before it came here is not its own, and a node that goes takes its part along. */
+	if (job->told_ns && job->left_elsewhere_ns > heard_ns)
+		job->unpaid_ns += job->left_elsewhere_ns - heard_ns;
+	/* Nodes on which a switch took very long once must not keep it for minutes. */
+	job->unpaid_ns = gpreempt_earlier(job->unpaid_ns, GPREEMPT_OVERHEAD_WINDOW_NS);
+	job->heard_left_ns = job->left_elsewhere_ns;
+	job->told_ns = now_ns;
+}
+
+/* It is off here from now on. Does it leave the other nodes for that? */
+static void policy_begin_out(const struct gpreempt_policy_node *pn,
+			     struct gpreempt_policy_job *job)
+{
+	u64 cost_ns = pn->ops->rotates ? 0 : 2 * demand_switch_ns(pn);
+	u64 most_ns = GPREEMPT_OVERHEAD_WINDOW_NS / 100 * policy_leave_pct(pn);
+
+	job->leaves = !cost_ns || job->unpaid_ns + cost_ns <= most_ns;
+	if (!job->leaves)
+		return;
+	job->left_ns += cost_ns;
+	job->unpaid_ns += cost_ns;
+}
+
+static void policy_begin_to_tell(struct gpreempt_policy_node *pn, u64 now_ns)
 {
 	struct gpreempt_policy_job *job;
 	u32 i;
 
 	for (job = pn->jobs; job; job = job->next) {
+		policy_pay_leaving(pn, job, now_ns);
 		job->works = false;
 		job->works_priority = GPREEMPT_PRIORITY_MIN;
 		job->top = GPREEMPT_PRIORITY_MIN;
+		job->was_out = job->out;
 		job->out = false;
 		job->turn_until_ns = 0;
 		job->dated = false;
@@ -2293,14 +2339,15 @@ static bool policy_is_out(const struct gpreempt_policy_node *pn,
 static noinline void policy_tell_jobs(struct gpreempt_policy_node *pn, u64 now_ns)
 {
 	const struct gpreempt_policy_queue *first = policy_first_by_rank(pn);
+	struct gpreempt_policy_job *job;
 	u32 i;
 
-	policy_begin_to_tell(pn);
+	policy_begin_to_tell(pn, now_ns);
 	for (i = 0; i < pn->nr; i++) {
 		struct gpreempt_policy_queue *q = pn->queues[i];
-		struct gpreempt_policy_job *job = q->process->job;
 		u64 due_ns;
 
+		job = q->process->job;
 		if (!job)
 			continue;
 		if (q->pass.works && !q->pass.spins && gpreempt_policy_stays(q)) {
@@ -2319,6 +2366,9 @@ static noinline void policy_tell_jobs(struct gpreempt_policy_node *pn, u64 now_n
 		if (q->pass.relieved && q->process->turn_leads && gpreempt_policy_stays(q))
 			job->turn_until_ns = policy_turn_ends(q, now_ns);
 	}
+	for (job = pn->jobs; job; job = job->next)
+		if (job->out && !job->was_out)
+			policy_begin_out(pn, job);
 }
 
 /* When what another node said of a job ends. */
@@ -2328,11 +2378,11 @@ static u64 policy_jobs_deadline(const struct gpreempt_policy_node *pn, u64 end_n
 
 	for (job = pn->jobs; job; job = job->next) {
 		const u64 ends_ns[] = { job->wanted_until_ns, job->out_until_ns,
-					job->out_before_until_ns, job->relief_until_ns,
+					job->leave_until_ns, job->out_before_until_ns, job->relief_until_ns,
 					job->shut_elsewhere_ns, job->due_elsewhere_until_ns };
 		u32 i;
 
-		for (i = 0; i < 6; i++)
+		for (i = 0; i < 7; i++)
 			if (ends_ns[i] > now_ns)
 				end_ns = gpreempt_earlier(end_ns, ends_ns[i]);
 		/* What is said holds for so long only. */

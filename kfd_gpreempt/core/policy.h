@@ -182,6 +182,11 @@
  * The overhead budget is a share of this long: a burst of preemptions within it is not slowed down.
  */
 #define GPREEMPT_OVERHEAD_WINDOW_NS	100000000ULL
+/*
+ * In percent of its service, leaving other nodes may cost a job so much where gpreempt_overhead_pct
+ * says nothing. What leaves eight nodes for one in a hundred requests a second pays 5.
+ */
+#define GPREEMPT_JOB_LEAVE_PCT		10
 
 /* Ageing lets nothing in for less: switching shall not take more than an eighth of it. */
 #define GPREEMPT_RELIEF_TURN_NS		1000000ULL
@@ -408,7 +413,9 @@ struct gpreempt_policy_entity {
  * @wanted_until_ns: it works on another node, which holds until then; 0: on none
  * @wanted_priority: highest priority of its queues that do
  * @out_until_ns: on another node it is off the device because of its rank, which holds until then
+ * @leave_until_ns: the same of nodes for which it leaves this one
  * @out_before_until_ns: the same of nodes that come before this one
+ * @left_elsewhere_ns: what leaving for other nodes has cost it, in all
  * @begins_relief: of the nodes that it is off this one comes first, or may if it is: this one gives
  *	it a relief, and the others join
  * @relief_until_ns: on another node it has its turn in a relief until then
@@ -424,6 +431,12 @@ struct gpreempt_policy_entity {
  * @works_priority: the highest priority of those that do
  * @top: highest priority of its queues on this node
  * @out: it is off the device because of its rank, and comes after what it yields to on every node
+ * @was_out: scratch: @out of the decision before
+ * @leaves: it leaves the other nodes as long as it is @out
+ * @left_ns: what leaving them has cost it, in all
+ * @unpaid_ns: what leaving for any node has cost it, less a part of its service since
+ * @heard_left_ns: of @left_elsewhere_ns this is in @unpaid_ns
+ * @told_ns: until then its service is
  * @turn_until_ns: until when it has its turn in a relief of this node; 0: it has none
  * @asks: see @asked_elsewhere
  * @shut_until_ns: until then the overhead budget of this node has no room to preempt for it; 0: it
@@ -444,7 +457,9 @@ struct gpreempt_policy_job {
 	u64 wanted_until_ns;
 	s32 wanted_priority;
 	u64 out_until_ns;
+	u64 leave_until_ns;
 	u64 out_before_until_ns;
+	u64 left_elsewhere_ns;
 	bool begins_relief;
 	u64 relief_until_ns;
 	bool asked_elsewhere;
@@ -457,6 +472,13 @@ struct gpreempt_policy_job {
 	s32 works_priority;
 	s32 top;
 	bool out;
+	bool was_out;
+	bool leaves;
+	u64 left_ns;
+	u64 unpaid_ns;
+	u64 heard_left_ns;
+	u64 told_ns;
+	u64 serves_from_ns;
 	u64 turn_until_ns;
 	bool asks;
 	bool dated;

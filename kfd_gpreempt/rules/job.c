@@ -16,7 +16,8 @@
  *     while its job works elsewhere waits for the job, so it is not blocked.
  * *it is off the device here*
  *     for its rank. Its work on the other nodes would only wait, so any other queue with work comes
- *     before it there. Where there is none it stays. With ``GPREEMPT_JOB_STAY`` it always does.
+ *     before it there. Where there is none it stays. With ``GPREEMPT_JOB_STAY`` it always does, and
+ *     so it does as long as leaving has cost it too much.
  * *it has its turn in a relief here*
  *     The others give it one too, or its relief would be worth nothing to it. Of the nodes on which
  *     it is off for its rank, the first one begins.
@@ -39,6 +40,15 @@
  * *Two jobs never wait for each other.* A job leaves other nodes only for what has a queue of a
  * higher priority than any of its own, on all nodes together. So what a job waits for always comes
  * before it, and the first one waits for none. A relief makes no job leave other nodes.
+ *
+ * *What leaving costs a job* is two switches (2 C) each time, since nodes do not take it off and
+ * bring it back at the same moment, and what it could have ended of a layer meanwhile. It leaves
+ * only as often as the switches take a part p of its service, for all nodes together, and of 100 ms
+ * at once: p is ``gpreempt_overhead_pct``, or 10 percent where that is 0. A job that is off a node
+ * and may not leave stays on the others as with ``GPREEMPT_JOB_STAY``, until it comes back there.
+ * Its service is the time for which it works, is off no node, and has been off none for a switch.
+ * So with layers of length L it keeps at least 1 / (1 + p (1 + L / 2C)) of what it would have if it
+ * always stayed.
  *
  * *What a job can take from others.* Demand counts with the priority of the work that it comes
  * from, and is announced work otherwise: every user may announce work. A node preempts for a job
@@ -205,6 +215,7 @@ static struct gpreempt_job_place *job_make_place_locked(struct gpreempt_node *gn
 	job->nr_places++;
 	gpreempt_news_end(&job->news[node->slot]);
 	WRITE_ONCE(job->news[node->slot].top, GPREEMPT_PRIORITY_MIN);
+	WRITE_ONCE(job->news[node->slot].left_ns, 0);
 	WRITE_ONCE(job->at[node->slot], gn);
 	/* Those that see the bit see what belongs to it. */
 	smp_store_release(&job->nodes, job->nodes | BIT_ULL(node->slot));

@@ -26,6 +26,8 @@
  * @wants: the job works there: until when that holds, in nanoseconds, and in the lowest 11 bits
  *	with which priority, counted from GPREEMPT_PRIORITY_MIN; 0: it does not
  * @out_ns: it is off the device there because of its rank, which holds until then; 0: it is not
+ * @leaves: with @out_ns: it leaves the other nodes as long as that holds
+ * @left_ns: what leaving them has cost it so far
  * @relief_ns: it has its turn in a relief there until then; 0: it has none
  * @shut_ns: the overhead budget there has no room to preempt for it until then; 0: it has
  * @due_ns: the first of its work there is due then (edf); 0: none is
@@ -37,10 +39,12 @@
 struct gpreempt_news {
 	u64 wants;
 	u64 out_ns;
+	u64 left_ns;
 	u64 relief_ns;
 	u64 shut_ns;
 	u64 due_ns;
 	u64 due_until_ns;
+	u32 leaves;
 	s32 top;
 	u32 asks;
 	u32 dated;
@@ -89,6 +93,9 @@ static inline bool news_tell_out(struct gpreempt_news *news, const struct gpreem
 			WRITE_ONCE(news->out_ns, 0);
 		return held;
 	}
+	/* Before that which it belongs to */
+	WRITE_ONCE(news->left_ns, job->left_ns);
+	WRITE_ONCE(news->leaves, job->leaves);
 	if (!news_fresh(news->out_ns, now_ns))
 		WRITE_ONCE(news->out_ns, now_ns + GPREEMPT_JOB_NS);
 	return !held;
@@ -229,6 +236,9 @@ static inline void news_hear_one(struct gpreempt_policy_job *job, const struct g
 	}
 	if (out_ns > now_ns && out_ns > job->out_until_ns)
 		job->out_until_ns = out_ns;
+	if (READ_ONCE(news->leaves) && out_ns > now_ns && out_ns > job->leave_until_ns)
+		job->leave_until_ns = out_ns;
+	job->left_elsewhere_ns += READ_ONCE(news->left_ns);
 	if (before && out_ns > now_ns && out_ns > job->out_before_until_ns)
 		job->out_before_until_ns = out_ns;
 	job->begins_relief &= out_ns <= now_ns || !before;
@@ -259,7 +269,9 @@ static inline bool gpreempt_news_hear(struct gpreempt_policy_job *job,
 	job->wanted_until_ns = 0;
 	job->wanted_priority = GPREEMPT_PRIORITY_MIN;
 	job->out_until_ns = 0;
+	job->leave_until_ns = 0;
 	job->out_before_until_ns = 0;
+	job->left_elsewhere_ns = 0;
 	job->begins_relief = true;
 	job->relief_until_ns = 0;
 	job->top_elsewhere = GPREEMPT_PRIORITY_MIN;
@@ -276,6 +288,7 @@ static inline bool gpreempt_news_hear(struct gpreempt_policy_job *job,
 	return !old.wanted_until_ns != !job->wanted_until_ns ||
 	       old.wanted_priority != job->wanted_priority ||
 	       !old.out_until_ns != !job->out_until_ns ||
+	       !old.leave_until_ns != !job->leave_until_ns ||
 	       !old.out_before_until_ns != !job->out_before_until_ns ||
 	       old.begins_relief != job->begins_relief ||
 	       !old.relief_until_ns != !job->relief_until_ns ||

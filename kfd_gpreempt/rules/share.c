@@ -215,7 +215,7 @@ static enum demand share_demand(const struct gpreempt_policy_node *pn,
 	const struct gpreempt_policy_job *job = q->process->job;
 
 	if (q->pass.relieved || q->kept_off & GPREEMPT_KEPT_HOLD ||
-	    (job && job->gang && now_ns < job->out_until_ns))
+	    (job && job->gang && now_ns < job->leave_until_ns))
 		return DEMAND_NONE;
 	if (q->kept_off)
 		return demand_look(pn, q, now_ns);

@@ -608,6 +608,87 @@ TEST(leaving_with_a_job_takes_half_of_the_budget, "what a job that leaves and re
 	CHECK(!on_device(low) && !on_device(lowest));
 }
 
+/* A switch of 3 ms on both nodes, of which leaving takes two */
+static void slow_switches(u32 overhead_pct)
+{
+	u32 i;
+
+	two_jobs_above_lowest(2);
+	high_is_alone();
+	no_debts();
+	for (i = 0; i < 2; i++) {
+		go_to(i);
+		node.params.overhead_pct = overhead_pct;
+		node.pass_takes_ns = MS;
+		node.policy.pass_ns = MS;
+	}
+}
+
+/* The job goes on on both nodes. */
+static void job_works_for(u64 ns)
+{
+	u32 i;
+
+	TIMES(ns / POLL) {
+		for (i = 0; i < 2; i++) {
+			go_to(i);
+			launch(low, 1, 0);
+		}
+		all_pass_after(POLL);
+	}
+}
+
+/* High works there for a short time: how many nodes has the job meanwhile? */
+static u32 left_by_high_on(u32 i)
+{
+	u32 nr;
+
+	high_works_on(i);
+	all_pass_for(20 * MS);
+	nr = nr_on_device(low);
+	high_ends_on(i);
+	while (nr_on_device(low) < 2)
+		all_pass_after(POLL);
+	return nr;
+}
+
+TEST(a_job_leaves_as_often_as_its_service_pays, "leaving other nodes costs a job no more than a tenth of its service, and of 100 ms at once, whichever node it leaves for; when that is used up it stays for as long as it is off, and leaves again when it has worked")
+{
+	slow_switches(0);
+	CHECK_EQ(left_by_high_on(0), 0);
+	/* Twice 6 ms are more than 10. */
+	high_works_on(0);
+	all_pass_for(200 * MS);
+	CHECK_ON(low, 1);
+	CHECK_ON(lowest, 0);
+	high_ends_on(0);
+	/* It works again after a switch, and pays 1 ms in 10. */
+	while (nr_on_device(low) < 2)
+		all_pass_after(POLL);
+	job_works_for(10 * MS);
+	CHECK_EQ(left_by_high_on(0), 1);
+	job_works_for(30 * MS);
+	CHECK_EQ(left_by_high_on(1), 0);
+	CHECK_EQ(left_by_high_on(0), 1);
+}
+
+TEST(a_budget_says_what_leaving_may_cost, "where an overhead budget is set, leaving may cost a job that part of its service")
+{
+	slow_switches(20);
+	CHECK_EQ(left_by_high_on(0), 0);
+	CHECK_EQ(left_by_high_on(0), 0);
+	CHECK_EQ(left_by_high_on(0), 0);
+	CHECK_EQ(left_by_high_on(0), 1);
+}
+
+TEST(a_job_that_moves_in_has_left_none, "a job that comes to a node pays there for nothing that it left before")
+{
+	slow_switches(0);
+	news[1][1].left_ns = SEC;
+	jobs[0][1].told_ns = 0;
+	CHECK_EQ(left_by_high_on(0), 0);
+}
+
 /* ---- a job that waits for itself ---- */
 
 static void becomes_blocked(struct queue *q)

@@ -637,7 +637,7 @@ TEST(share_of_one_that_is_off_elsewhere, "a job that is off another node takes n
 	two_groups(100, 100);
 	q[A]->process->policy.job = &job;
 	node.policy.jobs = &job;
-	job.out_until_ns = node.now_ns + SEC;
+	job.leave_until_ns = node.now_ns + SEC;
 	start_all(2);
 	run_for(2, 100 * MS);
 	CHECK_EQ(ran_ns[A], 0);

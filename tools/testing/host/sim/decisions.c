@@ -1016,39 +1016,20 @@ static void short_slow(void)
 
 /* ---- jobs on eight nodes ---- */
 
-#define NR_NODES	8
-
-static struct sim_config nodes[NR_NODES];
-static struct sim_result results[NR_NODES];
-
-/* A low job whose layers end together, work below it, and high requests on the first nodes */
+/* A low job, work below it, and high requests on the first nodes */
 static void job_below(u32 nr_high, u64 high_period_ns, u64 layer_ns, bool stay)
 {
-	double job = 0, below = 0, p99_ms = 0;
+	double job, below = 0, p99_ms = 0;
 	u32 i;
 
 	begin(8 * SEC);
-	add((struct sim_class){ .name = "job", .nr_queues = 1, .priority = LOW,
-				.arrivals = CONTINUOUS, .kernels = 200, .kernel_ns = layer_ns,
-				.units = 100, .collective = true, .job = 1, .stay = stay });
-	add_endless(LOW - 10, 1, 2 * MS);
-	add(sim_inference)->period_ns = high_period_ns;
-	for (i = 0; i < NR_NODES; i++) {
-		nodes[i] = config;
-		nodes[i].seed = 1 + 100 * i;
-		if (i >= nr_high)
-			nodes[i].classes[2].nr_queues = 0;
-	}
-	sim_run_nodes(nodes, results, NR_NODES, NULL);
-	for (i = 0; i < NR_NODES; i++) {
-		if (results[i].wrong[0])
-			scenario_is_wrong(results[i].wrong);
-		result = results[i];
-		below += pct(1) / NR_NODES;
+	load_job(high_period_ns, layer_ns, stay);
+	job = simulate_job(nr_high);
+	for (i = 0; i < NR_JOB_NODES; i++) {
+		result = node_results[i];
+		below += pct(1) / NR_JOB_NODES;
 		p99_ms = fmax(p99_ms, ms_at(2, .99));
 	}
-	/* A kernel has slots while it waits for the others: what is done is what it has had. */
-	job = 100.0 * results[0].classes[0].nr_done * layer_ns / config.duration_ns;
 	printf("%s: job %.1f %%, below %.1f %%, high p99 %.1f ms", stay ? "stays" : "leaves", job,
 	       below, p99_ms);
 }
@@ -1062,17 +1043,17 @@ static void job_both(u32 nr_high, u64 high_period_ns, u64 layer_ns)
 
 static void job_all_20(void)
 {
-	job_both(NR_NODES, 10 * MS, 100 * US);
+	job_both(NR_JOB_NODES, 10 * MS, 100 * US);
 }
 
 static void job_all_40(void)
 {
-	job_both(NR_NODES, 5 * MS, 100 * US);
+	job_both(NR_JOB_NODES, 5 * MS, 100 * US);
 }
 
 static void job_layers(void)
 {
-	job_both(NR_NODES, 10 * MS, 5 * MS);
+	job_both(NR_JOB_NODES, 10 * MS, 5 * MS);
 }
 
 static void job_one(void)

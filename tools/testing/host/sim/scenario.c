@@ -5,7 +5,7 @@
 #include "scenario.h"
 
 struct sim_config config;
-struct sim_result result, alone;
+struct sim_result result, alone, node_results[NR_JOB_NODES];
 u32 nr_classes;
 
 void begin(u64 duration_ns)
@@ -243,4 +243,36 @@ void load_short_requests(u64 period_ns, u64 kernel_ns)
 {
 	add_requests(HIGH, period_ns, 1, kernel_ns)->arrivals = PERIODIC;
 	add(sim_training);
+}
+
+/* A job whose layers end together on all nodes, work below it, and high requests */
+void load_job(u64 high_period_ns, u64 layer_ns, bool stay)
+{
+	add((struct sim_class){ .name = "job", .nr_queues = 1, .priority = LOW,
+				.arrivals = CONTINUOUS, .kernels = 200, .kernel_ns = layer_ns,
+				.units = 100, .collective = true, .job = 1, .stay = stay });
+	add_endless(LOW - 10, 1, 2 * MS);
+	add(sim_inference)->period_ns = high_period_ns;
+}
+
+/*
+ * With the high requests on so many of the nodes. Returns what the job has done, in percent of the
+ * time: a layer has its slots also while it waits for the other nodes.
+ */
+double simulate_job(u32 nr_high)
+{
+	static struct sim_config nodes[NR_JOB_NODES];
+	u32 i;
+
+	for (i = 0; i < NR_JOB_NODES; i++) {
+		nodes[i] = config;
+		nodes[i].seed = config.seed + 100 * i;
+		if (i >= nr_high)
+			nodes[i].classes[2].nr_queues = 0;
+	}
+	sim_run_nodes(nodes, node_results, NR_JOB_NODES, NULL);
+	for (i = 0; i < NR_JOB_NODES; i++)
+		if (node_results[i].wrong[0])
+			scenario_is_wrong(node_results[i].wrong);
+	return of_time(node_results[0].classes[0].nr_done * config.classes[0].kernel_ns);
 }

@@ -39,9 +39,15 @@ void load_maximum(bool beside);
 void load_slow_decode(u64 save_ns, u64 kernel_ns, u64 gap_ns, u64 gap_most_ns);
 void load_batch_below(u32 nr);
 void load_short_requests(u64 period_ns, u64 kernel_ns);
+void load_job(u64 high_period_ns, u64 layer_ns, bool stay);
 
 void simulate(void);
 void simulate_alone(u32 class);
+
+/* Nodes of a job, and what came of each */
+#define NR_JOB_NODES	8
+extern struct sim_result node_results[NR_JOB_NODES];
+double simulate_job(u32 nr_high);
 
 /* Of @result, in percent of the device, in milliseconds or seconds; by class */
 double pct(u32 class);

@@ -556,3 +556,73 @@ TEST(a_declared_wait_takes_what_it_needs,
 		CHECK(pct(1) > 97 - cases[i].needs_ms / 20);
 	}
 }
+
+/* ---- a job on eight nodes ---- */
+
+/*
+ * What a job has at least where it would have so much if it never left a node, in percent. Each
+ * time that it leaves it loses two switches, which a tenth of its service pays for, and a layer,
+ * which it could have ended meanwhile.
+ */
+static double floor_pct(double stays)
+{
+	double layers = config.classes[0].kernel_ns / 1e9 / (2 * switch_s());
+	double once = .1 * 100 * MS / config.duration_ns;
+
+	return (stays - 100 * once * (1 + layers)) / (1 + .1 * (1 + layers));
+}
+
+/* High work on so many nodes, a burst of it in each period */
+static void check_floor(u32 nr_high, u32 kernels, u64 kernel_ns, u64 period_ns, u64 layer_ns)
+{
+	struct sim_config kept = config;
+	double done[2];
+	u32 stay;
+
+	for (stay = 0; stay < 2; stay++) {
+		begin(4 * SEC);
+		config.seed = kept.seed;
+		config.device = kept.device;
+		load_job(period_ns, layer_ns, stay);
+		config.classes[2].kernels = kernels;
+		config.classes[2].kernel_ns = kernel_ns;
+		done[stay] = simulate_job(nr_high);
+	}
+	printf("# layers of %.2f ms, above them %.0f %% of %u nodes: the job has %.1f %%, %.1f if it "
+	       "stays; floor %.1f\n",
+	       layer_ns / 1e6, 100.0 * kernels * kernel_ns / period_ns, nr_high, done[0], done[1],
+	       floor_pct(done[1]));
+	CHECK(done[0] >= floor_pct(done[1]));
+}
+
+TEST(a_job_keeps_its_floor,
+     "beside high work on any of its nodes, a job that leaves the others has at least S / (1 + p (1 "
+     "+ L / 2C)) and what leaving costs in 100 ms: S is what it has if it never leaves, p a tenth, "
+     "L a layer and C a switch")
+{
+	static const struct {
+		u32 nr_high;
+		u64 period_ns;
+		u64 layer_ns;
+	} rows[] = { { 8, 10 * MS, 100 * US }, { 8, 5 * MS, 100 * US }, { 8, 10 * MS, 5 * MS },
+		     { 1, 10 * MS, 100 * US } };
+
+	EACH_CASE(i, rows) {
+		begin(0);
+		config.seed = 1;
+		check_floor(rows[i].nr_high, 20, 100 * US, rows[i].period_ns, rows[i].layer_ns);
+	}
+	EACH(seed, 12, "seed %u: ", seed) {
+		u64 kernel_ns;
+		u32 kernels;
+
+		begin(0);
+		config.seed = seed;
+		chance = seed * 0x9e3779b97f4a7c15ULL + 1;
+		any_device();
+		kernel_ns = any_ns(20 * US, 2 * MS);
+		kernels = any_of(1, 20);
+		check_floor(any_of(1, 8), kernels, kernel_ns,
+			    kernels * kernel_ns * 100 / any_of(5, 50), any_ns(50 * US, 5 * MS));
+	}
+}
