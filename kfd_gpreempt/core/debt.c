@@ -44,8 +44,6 @@
 #include "debt.h"
 #include "demand.h"
 
-/* What a switch costs before one was timed: two passes of 40 us, a full save and its way back */
-#define DEBT_SWITCH_NS		320000ULL
 /* Looks that are rarer are no measure of turns, whose ends are deadlines. */
 #define DEBT_POLL_MAX_NS	1000000ULL
 /* A debt is worth so many turns at most. */
@@ -66,7 +64,7 @@
  */
 u64 gpreempt_debt_switch_ns(const struct gpreempt_policy_node *pn)
 {
-	return pn->pass_ns ? demand_switch_ns(pn) : DEBT_SWITCH_NS;
+	return pn->pass_ns ? demand_switch_ns(pn) : GPREEMPT_SWITCH_NS;
 }
 
 /**
@@ -112,7 +110,7 @@ u64 gpreempt_debt_phi(const struct gpreempt_policy_params *params)
 static bool debt_wants(const struct gpreempt_policy_queue *q)
 {
 	bool demands = q->had_demand ||
-		       (q->seen.blocked && q->seen.pending && !q->preempted);
+		       (q->seen.blocked && q->seen.pending && !gpreempt_policy_is_off(q));
 
 	return demands && !q->kept_off && !q->set.hold && !q->seen.driver_off &&
 	       (!q->pass.spins || q->out);
@@ -135,9 +133,9 @@ static bool debt_is_alone(const struct gpreempt_policy_node *pn,
 /* Has it run since the last look? See the block above. */
 static bool debt_ran(const struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q)
 {
-	if (q->preempted)
+	if (gpreempt_policy_is_off(q))
 		return false;
-	if (debt_is_alone(pn, q->process) || debt_has_turn(pn, q->process) ||
+	if (pn->params.observe || debt_is_alone(pn, q->process) || debt_has_turn(pn, q->process) ||
 	    q->seen.rptr != q->ran_rptr || q->set.unseen ||
 	    !pn->device.waves_known || pn->device.waves_saved)
 		return true;
@@ -182,7 +180,7 @@ static void debt_note(struct gpreempt_policy_node *pn, u64 mark)
 			continue;
 		p->wants = true;
 		p->by_turns &= q->standing != 0;
-		p->waits |= q->preempted;
+		p->waits |= gpreempt_policy_is_off(q);
 		p->turn_ran |= q->ran;
 	}
 }

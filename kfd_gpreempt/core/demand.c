@@ -463,6 +463,60 @@ void gpreempt_demand_resumed(struct gpreempt_policy_queue *q, u64 now_ns)
 	q->seen.stalled_ns = q->seen.pending ? now_ns : 0;
 }
 
+/* Work has come. Does it pile up on what came before, which a program that waits does not? */
+static void demand_note_work(struct gpreempt_policy_backlog *b, u64 came, u64 pending)
+{
+	if (pending <= came) {
+		b->pending = pending;
+	} else if (pending > b->pending + came / 2 + 1) {
+		b->piles = GPREEMPT_PILES;
+		b->pending = pending;
+	} else {
+		b->piles -= b->piles && pending <= b->pending;
+	}
+}
+
+/**
+ * gpreempt_demand_watch() - take in what a queue does that would run at other times if its node did
+ * not only observe
+ * @q: the queue, decided
+ * @passed_ns: time since the last decision
+ * @now_ns: time of the decision
+ *
+ * Work that piles up would have come as well if nothing lower ran beside it, and would be done
+ * sooner: after as long as its kernels have waves, while its queue is not off the device. What does
+ * not pile up may come only because what came before is done: it is done when it is.
+ *
+ * Return: true if waves are worth to be read until the next decision
+ */
+bool gpreempt_demand_watch(struct gpreempt_policy_queue *q, u64 passed_ns, u64 now_ns)
+{
+	struct gpreempt_policy_backlog *b = &q->backlog;
+	u64 launches = q->seen.rptr - b->rptr, came = q->seen.wptr - b->wptr;
+
+	b->rptr = q->seen.rptr;
+	b->wptr = q->seen.wptr;
+	if (came)
+		demand_note_work(b, came, q->seen.pending);
+	if (!b->piles) {
+		b->done = false;
+		b->launches = 0;
+		b->ran_ns = 0;
+		b->left_ns = 0;
+		return false;
+	}
+	b->launches += launches;
+	if (q->seen.waves_ns == now_ns && q->seen.waves)
+		b->ran_ns += passed_ns;
+	if (b->launches >= GPREEMPT_PILES_LAUNCHES) {
+		b->left_ns += came * (b->ran_ns / b->launches);
+		if (!q->spared)
+			b->left_ns -= gpreempt_earlier(b->left_ns, passed_ns);
+		b->done = !b->left_ns;
+	}
+	return now_ns - q->seen.active_ns < GPREEMPT_LAUNCHED_NS;
+}
+
 /**
  * gpreempt_demand_learn_gap() - work is back after a gap
  * @gaps: the gaps before this one

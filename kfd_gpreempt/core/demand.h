@@ -38,6 +38,7 @@ void gpreempt_demand_saw(struct gpreempt_policy_queue *q,
 void gpreempt_demand_mapped(struct gpreempt_policy_queue *q, u64 rptr);
 void gpreempt_demand_preempted(struct gpreempt_policy_queue *q, u64 now_ns);
 void gpreempt_demand_resumed(struct gpreempt_policy_queue *q, u64 now_ns);
+bool gpreempt_demand_watch(struct gpreempt_policy_queue *q, u64 passed_ns, u64 now_ns);
 void gpreempt_demand_learn_gap(struct gpreempt_policy_gaps *gaps, u64 gap_ns, u64 short_ns);
 
 static inline u64 gpreempt_earlier(u64 a, u64 b)
@@ -103,6 +104,12 @@ static inline bool demand_of_preempted(const struct gpreempt_policy_queue *q)
 {
 	return q->preempted &&
 	       (q->seen.pending || (q->saved_waves && !q->seen.showed_none) || q->set.unseen);
+}
+
+/* The same of one that would be off the device if its node did not only observe */
+static inline bool demand_of_off(const struct gpreempt_policy_queue *q)
+{
+	return q->spared ? q->had_demand : demand_of_preempted(q);
 }
 
 static inline bool demand_stall_expired(const struct gpreempt_policy_node *pn,
@@ -404,6 +411,9 @@ static __always_inline enum demand demand_look(const struct gpreempt_policy_node
 	/* Once over it stays over, however long a later pass takes. */
 	if (!demand_restore_pending(pn, q, now_ns))
 		q->seen.restore_since_ns = 0;
+	/* Its node only observes: that would be done by now. */
+	if (q->backlog.done && q->seen.wptr == q->backlog.wptr)
+		return DEMAND_NONE;
 	return demand_of(pn, q, now_ns);
 }
 

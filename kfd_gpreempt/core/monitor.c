@@ -566,19 +566,14 @@ static bool monitor_put_off(struct gpreempt_node *gn, const struct gpreempt_pass
 }
 
 /*
- * So long a hardware pass is taken to be until one has been timed on this node: twice what firmware
- * took to connect the first queue of a process of an MI308X.
- */
-#define MONITOR_ASSUMED_PASS_NS	(320 * NSEC_PER_USEC)
-
-/*
  * Read section held. A node that only observes has decided. What would have been done counts in the
- * overhead budget, so that no more is counted than would have been done.
+ * overhead budget, so that no more is counted than would have been done. Until a pass was timed on
+ * this node it takes a third of a switch: two of them, and the way back.
  */
 static void monitor_observed(struct gpreempt_node *gn, const struct gpreempt_decision *decision,
 			     u64 now_ns)
 {
-	u64 pass_ns = atomic64_read(&gn->stats.preempt_ns_last) ?: MONITOR_ASSUMED_PASS_NS;
+	u64 pass_ns = atomic64_read(&gn->stats.preempt_ns_last) ?: GPREEMPT_SWITCH_NS / 3;
 
 	gpreempt_stats_observed(gn, decision, now_ns);
 	if (decision->nr_would_preempt || decision->nr_would_resume)

@@ -15,7 +15,7 @@ static bool pass_welcomes_waves(const struct gpreempt_policy_node *pn,
 				const struct gpreempt_pass *pass)
 {
 	/* The work that a doorbell has just told of need not be looked at. */
-	return (pn->unproven && pass->checks) ||
+	return (pn->unproven && pass->checks) || pn->piles ||
 	       (pass->accounts && !pass->told_ns && gpreempt_account_due(pn, pass->now_ns) &&
 		gpreempt_account_wants_waves(pn));
 }

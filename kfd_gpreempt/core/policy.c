@@ -202,7 +202,7 @@ static bool policy_relief_is_elsewhere(const struct gpreempt_policy_queue *q)
 /* It is off the device with work, and no request keeps it off. */
 static bool policy_starves(const struct gpreempt_policy_queue *q)
 {
-	return demand_of_preempted(q) && !q->kept_off && !policy_fixed(q);
+	return demand_of_off(q) && !q->kept_off && !policy_fixed(q);
 }
 
 /*
@@ -292,12 +292,6 @@ static bool policy_shows_none(const struct gpreempt_policy_node *pn,
 {
 	return !q->preempted && !q->seen.driver_off && !q->seen.showed_none && pn->waves_seen &&
 	       !policy_fixed_works(pn);
-}
-
-/* It is off the device, or would be if its node did not only observe. */
-static inline bool policy_is_off(const struct gpreempt_policy_queue *q)
-{
-	return q->preempted || q->spared;
 }
 
 /* Overhead that time has not paid for yet. */
@@ -671,7 +665,7 @@ static u64 policy_drain_left(const struct gpreempt_policy_node *pn, const struct
 /* It has work on the device, and so has a higher one. */
 static bool policy_has_to_go(const struct gpreempt_policy_queue *q, bool assume)
 {
-	return !policy_is_off(q) && q->pass.demand[assume] && policy_outranked(q);
+	return !gpreempt_policy_is_off(q) && q->pass.demand[assume] && policy_outranked(q);
 }
 
 /*
@@ -791,7 +785,7 @@ static void policy_find_inversion(const struct gpreempt_policy_node *pn, struct 
 	level->preempts = false;
 	level->drains = false;
 	for (q = pn->busy; q; q = q->pass.next_busy) {
-		if (policy_is_off(q) || !q->pass.demand[assume])
+		if (gpreempt_policy_is_off(q) || !q->pass.demand[assume])
 			continue;
 		q->missing = policy_missing_rank(pn, q, level);
 		if (!policy_outranked(q))
@@ -1022,6 +1016,20 @@ static bool policy_stays_spared(const struct gpreempt_policy_node *pn,
 	return q->missing <= 0 && policy_resume_delayed(pn, q, now_ns);
 }
 
+/* It leaves the device, or would if its node did not only observe. */
+static void policy_leave(struct gpreempt_policy_queue *q)
+{
+	/*
+	 * What is taken off on request comes back when that ends: no higher work was there, so none
+	 * is expected back.
+	 */
+	if (q->kept_off)
+		q->outranked_ns = 0;
+	q->aged_until_ns = 0;
+	q->drain_skip -= !!q->drain_skip;
+	q->drains = false;
+}
+
 /* The same of a node that only observes. @verdict: what would become of it. */
 static noinline enum gpreempt_verdict policy_observe(const struct gpreempt_policy_node *pn,
 						     struct gpreempt_policy_queue *q,
@@ -1032,8 +1040,12 @@ static noinline enum gpreempt_verdict policy_observe(const struct gpreempt_polic
 		   (q->spared && policy_stays_spared(pn, q, level, now_ns));
 
 	q->action = q->preempted ? GPREEMPT_RESUME : GPREEMPT_KEEP;
-	if (off != q->spared)
-		q->would = off ? GPREEMPT_PREEMPT : GPREEMPT_RESUME;
+	if (off && !q->spared) {
+		q->would = GPREEMPT_PREEMPT;
+		policy_leave(q);
+	} else if (!off && q->spared) {
+		q->would = GPREEMPT_RESUME;
+	}
 	q->spared = off;
 	return off ? GPREEMPT_VERDICT_OBSERVED :
 		     policy_verdict_on_device(pn, q, level, verdict, now_ns);
@@ -1266,10 +1278,10 @@ static bool policy_takes_turn_with(const struct gpreempt_policy_process *a,
 static bool policy_turn_goes_on(const struct gpreempt_policy_queue *q, u64 now_ns)
 {
 	const struct gpreempt_policy_process *p = q->process;
-	bool may_rise = q->preempted && p->debt_ns >= p->turn_next_ns;
+	bool off = gpreempt_policy_is_off(q), may_rise = off && p->debt_ns >= p->turn_next_ns;
 
 	return p->turn_leads && q->pass.relieved && p->debt_ns && now_ns < p->turn_until_ns &&
-	       !may_rise && !(q->preempted && p->turn_ran);
+	       !may_rise && !(off && p->turn_ran);
 }
 
 /* What of a job joins a turn elsewhere comes first, then who is owed most. */
@@ -1620,8 +1632,10 @@ static noinline void policy_end_observing(struct gpreempt_policy_node *pn)
 	for (i = 0; i < pn->nr + pn->nr_dormant; i++) {
 		pn->queues[i]->spared = false;
 		pn->queues[i]->request = (struct gpreempt_policy_request){ 0 };
+		pn->queues[i]->backlog = (struct gpreempt_policy_backlog){ 0 };
 	}
 	pn->observed = false;
+	pn->piles = false;
 }
 
 /**
@@ -1779,8 +1793,8 @@ static noinline u64 policy_first_deadline(const struct gpreempt_policy_node *pn,
 	if (!gpreempt_policy_stays(q)) {
 		u64 since_ns = q->preempted ? q->seen.starved_ns : now_ns;
 		/* Of one that is taken off on request it is known then. */
-		bool waits = q->preempted ? demand_of_preempted(q) :
-					    q->pass.demand[1] || q->set.hold;
+		bool waits = gpreempt_policy_is_off(q) ? demand_of_off(q) :
+							 q->pass.demand[1] || q->set.hold;
 
 		if (waits && !(pn->jobs && policy_relief_is_elsewhere(q)) &&
 		    !policy_kept_off_unbounded(q))
@@ -1792,14 +1806,13 @@ static noinline u64 policy_first_deadline(const struct gpreempt_policy_node *pn,
 		if (waits && params->aging_ns && pn->ops->ages)
 			end_ns = gpreempt_earlier(end_ns,
 						  policy_old_enough(pn, q, since_ns, now_ns));
-		if (q->preempted && q->missing <= 0 && policy_resume_delayed(pn, q, now_ns))
+		if (gpreempt_policy_is_off(q) && q->missing <= 0 &&
+		    policy_resume_delayed(pn, q, now_ns))
 			end_ns = gpreempt_earlier(end_ns, policy_resume_from(pn, q, now_ns));
 	} else if (policy_outranked(q) && policy_in_min_run(q, params, level, now_ns)) {
 		end_ns = gpreempt_earlier(end_ns, q->seen.run_ns + params->min_run_ns);
 	} else if (q->verdict == GPREEMPT_VERDICT_DRAINS) {
 		end_ns = gpreempt_earlier(end_ns, pn->drain.until_ns);
-	} else if (q->spared && q->missing <= 0 && policy_resume_delayed(pn, q, now_ns)) {
-		end_ns = gpreempt_earlier(end_ns, policy_resume_from(pn, q, now_ns));
 	}
 	return end_ns;
 }
@@ -1898,7 +1911,7 @@ static void policy_drop_idle_resumes(const struct gpreempt_policy_node *pn,
  */
 static bool policy_unconcerned(const struct gpreempt_policy_queue *q, const struct level *level)
 {
-	return !q->pass.demand[1] && !policy_is_off(q) && !(q->set.hold | q->kept_off) &&
+	return !q->pass.demand[1] && !gpreempt_policy_is_off(q) && !(q->set.hold | q->kept_off) &&
 	       !level->preempts && !q->pass.relieved && !q->pass.age && !q->seen.blocked;
 }
 
@@ -2169,13 +2182,13 @@ static u64 policy_choose_all(struct gpreempt_policy_node *pn, const struct level
 	return end_ns;
 }
 
-/* Does work that would be off the device run beside the level? */
+/* Does work that would be off the device run beside the level, or beside whose turn it is? */
 static bool policy_spared_runs(const struct gpreempt_policy_node *pn)
 {
-	const struct gpreempt_policy_queue *q;
+	u32 i;
 
-	for (q = pn->busy; q; q = q->pass.next_busy)
-		if (q->spared && q->pass.demand[1])
+	for (i = 0; i < pn->nr; i++)
+		if (pn->queues[i]->spared && pn->queues[i]->pass.demand[1] | pn->queues[i]->demands)
 			return true;
 	return false;
 }
@@ -2200,6 +2213,10 @@ static void policy_watch_requests(struct gpreempt_policy_node *pn, const struct 
 	u32 i, nr = policy_nr_concerned(pn, level);
 	bool beside = policy_spared_runs(pn);
 
+	pn->piles = false;
+	for (i = 0; i < pn->nr; i++)
+		pn->piles |= gpreempt_demand_watch(pn->queues[i], now_ns - pn->watched_ns, now_ns);
+	pn->watched_ns = now_ns;
 	for (i = 0; i < nr; i++) {
 		struct gpreempt_policy_queue *q = pn->queues[i];
 		struct gpreempt_policy_request *request = &q->request;
@@ -2207,6 +2224,8 @@ static void policy_watch_requests(struct gpreempt_policy_node *pn, const struct 
 			       policy_rank(q) == level->rank;
 		bool open = request->since_ns > request->ended_ns;
 
+		if ((beside || q->backlog.piles) && !q->seen.blocked)
+			demand_forget_stall(q);
 		decision->nr_would_preempt += q->would == GPREEMPT_PREEMPT;
 		decision->nr_would_resume += q->would == GPREEMPT_RESUME;
 		if (open && request->came && !request->waited_ns && q->seen.rptr != request->rptr)
@@ -2557,7 +2576,8 @@ bool gpreempt_policy_dormant(const struct gpreempt_policy_node *pn, struct gpree
 	/* A queue with packets is active. A queue that comes back with work is not announced. */
 	if (pn->ops->rotates || pn->nr_entities || q->set.unseen ||
 	    (q->seen.driver_off && q->seen.driver_off_with_work) ||
-	    policy_recently_active(q, now_ns) || (!left && (policy_is_off(q) || q->set.hold)) ||
+	    policy_recently_active(q, now_ns) ||
+	    (!left && (gpreempt_policy_is_off(q) || q->set.hold)) ||
 	    q->pass.demand[1] || q->pass.spins || q->request.since_ns > q->request.ended_ns ||
 	    q->process->turn || now_ns < q->aged_until_ns)
 		return false;
@@ -2676,15 +2696,9 @@ void gpreempt_policy_preempted(struct gpreempt_policy_queue *q, bool saved_waves
 	q->preempted = true;
 	q->saved_waves = saved_waves;
 	q->preempted_at_ns = now_ns;
-	/*
-	 * What is taken off on request comes back when that ends: no higher work was there, so none
-	 * is expected back.
-	 */
-	q->outranked_ns = q->kept_off ? 0 : now_ns;
+	q->outranked_ns = now_ns;
+	policy_leave(q);
 	q->ran = false;
-	q->aged_until_ns = 0;
-	q->drain_skip -= !!q->drain_skip;
-	q->drains = false;
 	q->action = GPREEMPT_KEEP;
 	gpreempt_demand_preempted(q, now_ns);
 	gpreempt_account_moved(q, saved_waves, now_ns);

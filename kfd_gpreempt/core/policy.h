@@ -165,6 +165,15 @@
 #define GPREEMPT_DRAIN_LAUNCHES		4
 #define GPREEMPT_DRAIN_SHORT_SHARE	2
 #define GPREEMPT_DRAIN_LOOK_SHARE	4
+/* What a switch costs before one was timed: two passes of 40 us, a full save and its way back */
+#define GPREEMPT_SWITCH_NS		320000ULL
+/*
+ * While a node only observes: after work has piled up, so many times in a row it has to come to no
+ * more before it counts as that of a program that waits for its end. How long kernels are is known
+ * from so many launches on.
+ */
+#define GPREEMPT_PILES			16
+#define GPREEMPT_PILES_LAUNCHES		4
 /*
  * Waiting for a queue in vain counts so much more than not in vain, up to a bound: 2 to the power
  * of that, less 1, preemptions later it is waited for again.
@@ -772,6 +781,29 @@ struct gpreempt_policy_request {
 };
 
 /**
+ * struct gpreempt_policy_backlog - work of a queue that piles up while its node only observes
+ * @rptr: read pointer at the last decision
+ * @wptr: likewise the write pointer
+ * @pending: how much there was when it last piled up, or came to none
+ * @piles: for so many more times that work comes to no more than that, it counts as done when it
+ *	would be; 0: when it is
+ * @done: while @piles: it would be
+ * @launches: since it has piled up
+ * @ran_ns: the time in which these had waves
+ * @left_ns: what would be left to do, in time of the device alone
+ */
+struct gpreempt_policy_backlog {
+	u64 rptr;
+	u64 wptr;
+	u64 pending;
+	u8 piles;
+	bool done;
+	u64 launches;
+	u64 ran_ns;
+	u64 left_ns;
+};
+
+/**
  * struct gpreempt_policy_queue - a compute queue, as the policy sees it
  * @process: owner; queues with the same owner belong to the same process
  * @set: written by the caller
@@ -786,6 +818,7 @@ struct gpreempt_policy_request {
  *	@preempted ones holds for it as far as it says so.
  * @would: result of the last decision of a node that only observes: what would be done
  * @request: while its node only observes: work of it, beside lower one
+ * @backlog: likewise: work of it that piles up
  * @preempted_at_ns: when it was preempted, while @preempted
  * @work_from_ns: since when it has had demand, while @had_demand
  * @work_ns: for how long it had demand of late, at the least; 0: not known
@@ -868,6 +901,7 @@ struct gpreempt_policy_queue {
 	s32 standing;
 	s32 priority;
 	struct gpreempt_policy_request request;
+	struct gpreempt_policy_backlog backlog;
 	s32 effective_priority;
 	bool orders;
 	u64 preempted_at_ns;
@@ -1074,6 +1108,8 @@ extern const struct gpreempt_policy_ops *const gpreempt_policies[];
  * @share_waits: of the last look: others wait for theirs
  * @share_doubt: and it is not known whether those that have it, or wait for it, have work
  * @observed: the last decision was one of a node that only observes
+ * @piles: work of a queue piles up meanwhile: how long it has waves tells how long it takes
+ * @watched_ns: until when &gpreempt_policy_queue.backlog has been accounted
  *
  * The caller provides the storage, zeroed.
  */
@@ -1136,6 +1172,8 @@ struct gpreempt_policy_node {
 	bool share_waits;
 	bool share_doubt;
 	bool observed;
+	bool piles;
+	u64 watched_ns;
 };
 
 /**
@@ -1214,16 +1252,26 @@ static inline bool gpreempt_policy_matters(const struct gpreempt_policy_node *pn
 	return pn->differs || pn->jobs || pn->idle_ns;
 }
 
-/* Does it run, once the actions of the decision have been carried out? */
+/*
+ * Does it run, once the actions of the decision have been carried out, or would it if its node did
+ * not only observe?
+ */
 static inline bool gpreempt_policy_stays(const struct gpreempt_policy_queue *q)
 {
-	return q->preempted ? q->action == GPREEMPT_RESUME : q->action != GPREEMPT_PREEMPT;
+	return q->preempted ? q->action == GPREEMPT_RESUME :
+			      q->action != GPREEMPT_PREEMPT && !q->spared;
 }
 
-/* The same of one with work that would not be off the device if its node did not only observe */
+/* The same of one with work */
 static inline bool gpreempt_policy_runs(const struct gpreempt_policy_queue *q)
 {
-	return q->pass.demand[1] && gpreempt_policy_stays(q) && !q->spared;
+	return q->pass.demand[1] && gpreempt_policy_stays(q);
+}
+
+/* It is off the device, or would be if its node did not only observe. */
+static inline bool gpreempt_policy_is_off(const struct gpreempt_policy_queue *q)
+{
+	return q->preempted || q->spared;
 }
 
 /* Does a queue with this verdict have to yield, even if something keeps it on the device? */

@@ -215,7 +215,7 @@ void gpreempt_stats_pass(struct gpreempt_node *gn, const struct gpreempt_decisio
 	if (gn->monitor.doorbell_ns)
 		stats_add_latency(gn, GPREEMPT_LATENCY_NOTICE, now_ns - gn->monitor.doorbell_ns);
 	trace_gpreempt_pass(gn, decision, now_ns - began_ns);
-	if (decision->nr_relief)
+	if (decision->nr_relief && !gn->tun.params.observe)
 		atomic64_add(decision->nr_relief, &gn->stats.relief_slices);
 	if (!decision->inversion)
 		return;

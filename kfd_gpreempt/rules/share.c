@@ -43,8 +43,8 @@
  * so many times as long.
  *
  * What may not be taken off the device (rules 1 to 3 of policy.c) stays there; its time counts.
- * While a node only observes, nothing is kept off. Under ``wfq`` and ``edf`` ranks move by
- * themselves: there only the maximum holds.
+ * While a node only observes, turns are counted, and nothing is taken off. Under ``wfq`` and ``edf``
+ * ranks move by themselves: there only the maximum holds.
  */
 #include "rules/server.h"
 #include "share.h"
@@ -506,7 +506,7 @@ static u8 share_why_off(const struct gpreempt_policy_node *pn,
 {
 	u32 members = share_of_queue(q);
 
-	if (share_is_fixed(q) || pn->params.observe)
+	if (share_is_fixed(q))
 		return 0;
 	if (share_full(pn, members))
 		return GPREEMPT_KEPT_MAXIMUM;
@@ -528,14 +528,14 @@ static bool share_keep_off(struct gpreempt_policy_node *pn, u64 now_ns)
 	for (i = 0; i < pn->nr; i++) {
 		const struct gpreempt_policy_queue *q = pn->queues[i];
 
-		if (!q->demands || q->preempted || !share_why_off(pn, q))
+		if (!q->demands || gpreempt_policy_is_off(q) || !share_why_off(pn, q))
 			continue;
 		go = true;
 		pn->share_doubt |= q->demands == DEMAND_MAYBE;
 	}
 	for (i = 0; i < pn->nr; i++) {
 		struct gpreempt_policy_queue *q = pn->queues[i];
-		u8 why = q->demands || q->preempted || go ? share_why_off(pn, q) : 0;
+		u8 why = q->demands || gpreempt_policy_is_off(q) || go ? share_why_off(pn, q) : 0;
 
 		why |= q->kept_off & GPREEMPT_KEPT_HOLD;
 		if (q->kept_off == why)

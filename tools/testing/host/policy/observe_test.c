@@ -3,7 +3,8 @@
  * observe_test.c - a node that only observes (gpreempt_observe)
  *
  * It decides as ever and takes nothing off. So what it would have done has to be told from what is
- * on the device, and an inversion that nothing ends is one preemption, not one for each look.
+ * on the device: an inversion that nothing ends is one preemption, not one for each look, and what
+ * is done late because lower work runs beside it would be done earlier.
  */
 #include "policy_node.h"
 #include "tap.h"
@@ -37,6 +38,7 @@ TEST(observing_preempts_nobody, "a low hog stays on the device for as long as hi
 
 TEST(an_inversion_is_one_preemption, "however often it is seen, an inversion counts as one preemption, and as one resume when it ends")
 {
+	node.params.max_hold_ns = 0;
 	low_and_high();
 	start_hog(high);
 	CHECK_AFTER(POLL, node.decision.inversion);
@@ -105,6 +107,7 @@ TEST(short_gaps_are_observed_too, "gaps that would bring nobody back are not cou
 {
 	u32 before;
 
+	node.params.max_hold_ns = 0;
 	low_and_high();
 	node.pass_takes_ns = 100 * US;
 	node.params.poll_ns = POLL;
@@ -161,6 +164,90 @@ TEST(a_resume_delay_is_observed, "the end of a resume delay shortens the sleep, 
 	CHECK_EQ(node.decision.next_ns, 2 * MS);
 	CHECK_EQ(low->policy.request.since_ns, 0);
 	CHECK_AFTER(2 * MS, !low->policy.spared);
+}
+
+/* How often a low hog below a high one is taken off, or either would be, in five seconds. */
+static u32 turns_for_debts(bool observe)
+{
+	tap_renew();
+	node.params.observe = observe;
+	low_works();
+	start_hog(high);
+	passes_for(5 * SEC, POLL);
+	return observe ? node.nr_would_preempt : node.nr_preempted;
+}
+
+TEST(debts_are_observed, "work that would starve earns while it runs, and would have as many turns as where the node acts")
+{
+	u32 acted = turns_for_debts(false), observed = turns_for_debts(true);
+
+	CHECK(acted > 20);
+	CHECK_WITHIN(observed, acted * 9 / 10, acted * 11 / 10);
+}
+
+/*
+ * Each 10 ms high gets as many packets as this, while there are fewer than @most. Each waits for low
+ * for 10 ms, and then has waves for 5 ms, so that not all are done that come.
+ */
+static void high_is_slow(u32 nr, u32 packets, u32 most)
+{
+	u32 ms;
+
+	for (ms = 0; ms < 10 * nr; ms++) {
+		if (ms % 10 == 0 && pending(high) < most)
+			submit(high, packets);
+		if (ms % 15 == 0)
+			finish(high);
+		if (ms % 15 == 10 && pending(high))
+			launch(high, 1, 8);
+		passes_for(MS, POLL);
+	}
+}
+
+TEST(work_that_piles_up_ends_when_it_would, "requests that come faster than they are done beside lower work are done at once where the node acts: each counts")
+{
+	node.params.max_hold_ns = 0;
+	node.params.blocked_ns = 2 * MS;
+	low_and_high();
+	high_is_slow(100, 1, ~0U);
+	CHECK_WITHIN(node.nr_would_preempt, 80, 100);
+	CHECK_WITHIN(node.nr_would_resume, 80, 100);
+	CHECK(high->policy.backlog.piles);
+	CHECK(pending(high) > 20);
+}
+
+TEST(work_that_waits_for_its_end_does_not_pile_up, "a program that has so much work at most has it all the time, and what it does beside lower work ends when it does")
+{
+	node.params.max_hold_ns = 0;
+	low_and_high();
+	high_is_slow(100, 2, 3);
+	CHECK(!high->policy.backlog.piles);
+	CHECK_WITHIN(node.nr_would_preempt, 1, 2);
+}
+
+TEST(who_waits_for_slots_is_not_blocked, "what stands still while work runs that would be off the device is not found blocked, be it that work or what it is in the way of")
+{
+	low_and_high();
+	start_hog(high);
+	passes_for(5 * MS, POLL);
+	finish(low);
+	CHECK_LATER(20 * MS, low->policy.spared && !low->policy.seen.blocked);
+	low->waves = 64;
+	finish(high);
+	CHECK_LATER(20 * MS, !high->policy.seen.blocked);
+}
+
+TEST(a_victim_is_waited_for_again, "what was waited for in vain is waited for again after as many preemptions as would have been")
+{
+	node.params.max_hold_ns = 0;
+	low_and_high();
+	low->policy.drain_skip = 3;
+	TIMES(3) {
+		request(POLL, MS);
+		passes_for(20 * MS, POLL);
+	}
+	CHECK_EQ(node.nr_would_preempt, 3);
+	CHECK_EQ(low->policy.drain_skip, 0);
 }
 
 /* How often one of two hogs is taken off, or would be, in a second. */

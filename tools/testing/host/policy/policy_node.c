@@ -466,7 +466,7 @@ void look(void)
 		held |= q->set.hold || q->kept_off;
 		CHECK(q->action != GPREEMPT_RESUME || q->preempted);
 		CHECK(q->verdict != GPREEMPT_VERDICT_NONE);
-		CHECK_EQ(q->verdict < GPREEMPT_VERDICT_OFF, gpreempt_policy_stays(q));
+		CHECK_EQ(q->verdict < GPREEMPT_VERDICT_OFF && q->verdict != GPREEMPT_VERDICT_OBSERVED, gpreempt_policy_stays(q));
 		nr_leading += q->leads;
 		nr_preempt += q->action == GPREEMPT_PREEMPT;
 		nr_resume += q->action == GPREEMPT_RESUME;
@@ -475,7 +475,7 @@ void look(void)
 	CHECK_EQ(d->nr_resume, nr_resume);
 	CHECK_EQ(d->level_valid, nr_leading);
 	CHECK(!d->nr_preempt || d->inversion || held);
-	CHECK(!d->nr_would_preempt || d->inversion);
+	CHECK(!d->nr_would_preempt || d->inversion || held);
 	CHECK(!node.params.observe || !d->nr_preempt);
 	CHECK(node.params.observe || (!d->nr_would_preempt && !d->nr_would_resume && !d->nr_requests));
 	CHECK(!(d->park && d->nr_preempt));

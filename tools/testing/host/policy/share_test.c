@@ -580,13 +580,32 @@ TEST(share_ends_with_the_last_group, "without groups all that shares have kept o
 	CHECK_EQ(q[A]->policy.kept_off | q[B]->policy.kept_off, 0);
 }
 
-TEST(share_takes_nothing_where_a_node_observes, "a node that only observes keeps no queue off for a share or a maximum")
+TEST(share_takes_nothing_where_a_node_observes, "a node that only observes takes no queue off for a share or a maximum")
 {
 	one_with_a_maximum(6 * MS, 20 * MS);
 	node.params.observe = true;
 	start_hog(q[A]);
 	start_hog(q[B]);
 	CHECK_LATER(100 * MS, on_device(q[A]) && on_device(q[B]));
+}
+
+/* How often a group is taken off for another one's turn, or would be, in a second */
+static u32 turns(bool observe)
+{
+	tap_renew();
+	node.params.observe = observe;
+	two_groups(100, 100);
+	start_all(2);
+	passes_for(SEC, POLL);
+	return observe ? node.nr_would_preempt : node.nr_preempted;
+}
+
+TEST(share_turns_are_observed, "two groups would take as many turns as they do where the node acts")
+{
+	u32 acted = turns(false), observed = turns(true);
+
+	CHECK(acted > 20);
+	CHECK_WITHIN(observed, acted * 9 / 10, acted * 11 / 10);
 }
 
 TEST(share_and_hold_are_apart, "a hold during another group's turn outlasts it, and its end does not end the wait for a turn")
