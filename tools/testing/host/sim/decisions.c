@@ -2,7 +2,7 @@
 /*
  * decisions.c - which process has how much of the device, in scenarios that are hard to decide
  *
- *	decisions [--list] [NAME...]
+ *	decisions [--list | --observe] [NAME...]
  *
  * Each scenario is a line: its name, its figures, and in brackets those that can be had. A name
  * stands for all that begin with it. All is in virtual time, and the same each time.
@@ -12,6 +12,9 @@
  * x compares with the same requests alone on the device. "idle" is the time in which no kernel had
  * slots though a queue had work; that of runlists is not in it, it is "switches". In parentheses is
  * why, of the highest queue with work: see enum sim_idle.
+ *
+ * With --observe a line says at its end how often a node that acts has preempted and resumed, and
+ * how often one would have that only observes. Of scenarios with more than one run it is the last.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -1061,6 +1064,23 @@ static void job_one(void)
 	job_both(1, 10 * MS, 100 * US);
 }
 
+/* ---- the same on a node that only observes ---- */
+
+static double factor(u64 would, u64 acted)
+{
+	return acted ? (double)would / acted : would;
+}
+
+static void print_observed(void)
+{
+	simulate_observing();
+	printf("; preempts %llu, would %llu %.2fx, resumes %llu, would %llu %.2fx",
+	       (unsigned long long)result.nr_preempted, (unsigned long long)observed.nr_preempted,
+	       factor(observed.nr_preempted, result.nr_preempted),
+	       (unsigned long long)result.nr_resumed, (unsigned long long)observed.nr_resumed,
+	       factor(observed.nr_resumed, result.nr_resumed));
+}
+
 /* ---- the whole ---- */
 
 static const struct scenario {
@@ -1189,16 +1209,21 @@ static bool asked_for(const char *name, char **names, int nr)
 int main(int argc, char **argv)
 {
 	bool list = argc > 1 && !strcmp(argv[1], "--list");
+	bool observe = argc > 1 && !strcmp(argv[1], "--observe");
 	u32 i;
 
 	for (i = 0; i < NR_SCENARIOS; i++) {
 		const struct scenario *s = &scenarios[i];
 
-		if (!asked_for(s->name, argv + 1 + list, argc - 1 - list))
+		if (!asked_for(s->name, argv + 1 + (list || observe),
+			       argc - 1 - (list || observe)))
 			continue;
 		printf("%-20s ", s->name);
 		if (!list)
 			s->run();
+		/* Jobs have nodes of their own. */
+		if (observe && strncmp(s->name, "job", 3))
+			print_observed();
 		printf(*s->wanted ? " [%s]\n" : "\n", s->wanted);
 		fflush(stdout);
 	}

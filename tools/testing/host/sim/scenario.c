@@ -5,7 +5,7 @@
 #include "scenario.h"
 
 struct sim_config config;
-struct sim_result result, alone, node_results[NR_JOB_NODES];
+struct sim_result result, alone, observed, node_results[NR_JOB_NODES];
 u32 nr_classes;
 
 void begin(u64 duration_ns)
@@ -81,6 +81,16 @@ void simulate(void)
 	sim_run(&config, &result);
 	if (result.wrong[0])
 		scenario_is_wrong(result.wrong);
+}
+
+/* The same on a node that only observes */
+void simulate_observing(void)
+{
+	config.params.observe = true;
+	sim_run(&config, &observed);
+	config.params.observe = false;
+	if (observed.wrong[0])
+		scenario_is_wrong(observed.wrong);
 }
 
 /* Only this class, without a scheduler */

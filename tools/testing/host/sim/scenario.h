@@ -11,8 +11,8 @@
 #include "sim.h"
 
 extern struct sim_config config;
-/* Of simulate(), and of simulate_alone() */
-extern struct sim_result result, alone;
+/* Of simulate(), of simulate_alone(), and of simulate_observing() */
+extern struct sim_result result, alone, observed;
 extern u32 nr_classes;
 
 /* Each program has its own: called with what must not be, if it was. */
@@ -43,6 +43,7 @@ void load_job(u64 high_period_ns, u64 layer_ns, bool stay);
 
 void simulate(void);
 void simulate_alone(u32 class);
+void simulate_observing(void);
 
 /* Nodes of a job, and what came of each */
 #define NR_JOB_NODES	8

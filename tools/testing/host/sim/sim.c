@@ -1179,6 +1179,7 @@ static void confirm(struct queue *q, u64 done_ns)
 		gpreempt_policy_preempted(&q->policy, q->left_ns, done_ns);
 		q->preempted_at_ns = has_work(q) ? sim.now_ns : 0;
 	} else if (q->policy.action == GPREEMPT_RESUME) {
+		sim.result->nr_resumed++;
 		gpreempt_policy_resumed(&q->policy, done_ns);
 		note_hold(q);
 		q->preempted_at_ns = 0;
@@ -1289,6 +1290,19 @@ static u64 grace_ns(void)
 	return longest_ns < sim.config->device.grace_ns ? longest_ns : sim.config->device.grace_ns;
 }
 
+/* What a node would have done that only observes; as monitor_observed() */
+static void note_observed(void)
+{
+	const struct gpreempt_decision *d = &sim.decision;
+
+	sim.result->nr_preempted += d->nr_would_preempt;
+	sim.result->nr_resumed += d->nr_would_resume;
+	if (!d->nr_would_preempt && !d->nr_would_resume)
+		return;
+	sim.result->nr_acting++;
+	gpreempt_policy_overhead(&sim.policy, sim.policy.pass_ns, d->nr_would_preempt, sim.now_ns);
+}
+
 static void note_noticed(void)
 {
 	if (sim.inverted && sim.decision.nr_preempt)
@@ -1303,7 +1317,9 @@ static void pass(void)
 	u64 wait_ns;
 
 	pass.checks = sim.config->device.runlists_tell;
-	pass.waves_saved = sim.config->device.no_counters;
+	/* A node that only observes sends no runlist in order to know. */
+	sim.policy.device.waves_known = !sim.config->device.no_counters || !sim.config->params.observe;
+	pass.waves_saved = sim.config->device.no_counters && sim.policy.device.waves_known;
 
 	sim.result->nr_passes++;
 	sim.result->parked = false;
@@ -1328,6 +1344,7 @@ static void pass(void)
 	tell();
 	if (sim_passed)
 		sim_passed(&sim.policy, sim.now_ns);
+	note_observed();
 	if (!sim.decision.nr_preempt && !sim.decision.nr_resume) {
 		make_dormant();
 		sleep_until_next_pass(sim.now_ns);
@@ -1459,10 +1476,13 @@ static void make_node(const struct sim_config *config, struct sim_result *result
 		return;
 	sim.policy.queues = sim.sampled;
 	sim.policy.nr = sim.nr_queues;
-	sim.policy.device.waves_known = true;
 	sim.policy.device.connect_ns = config->device.says_connect_ns;
 	sim.policy.device.restore_ns = config->device.says_restore_ns;
 	sim.policy.device.waves_lag_ns = config->device.counters_lag_ns ? GPREEMPT_WAVES_LAG_NS : 0;
+	/* One that only observes has acted before, so it knows what a pass takes. */
+	if (config->params.observe)
+		sim.policy.pass_ns = config->device.runlist_ns + config->device.trap_ns +
+				     config->device.full_save_ns;
 	gpreempt_policy_use(&sim.policy, policy_named(config->policy));
 	make_groups(config);
 	look_at(sim.now_ns);

@@ -247,9 +247,10 @@ enum sim_idle { IDLE_LOOK, IDLE_RETURN, IDLE_TURN, IDLE_MAXIMUM, IDLE_ON, IDLE_O
  * @nr_passes: of the monitor: its wake-ups
  * @nr_skipped_passes: of these, which looked at nothing at all and were only counted
  * @nr_asked: passes that asked for waves in flight
- * @nr_acting: runlists sent
+ * @nr_acting: runlists sent; of a node that only observes, here and below: that would be
  * @nr_told: times that a doorbell woke the monitor
  * @nr_preempted: queues taken off the device
+ * @nr_resumed: queues given back to it
  * @nr_reliefs: given
  * @nr_sampled: queues looked at, over all passes
  * @overhead_ns: the device ran nothing because of a change of the runlist
@@ -271,6 +272,7 @@ struct sim_result {
 	u64 nr_acting;
 	u64 nr_told;
 	u64 nr_preempted;
+	u64 nr_resumed;
 	u64 nr_reliefs;
 	u64 nr_sampled;
 	u64 overhead_ns;
