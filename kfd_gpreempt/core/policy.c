@@ -2198,7 +2198,8 @@ static void policy_begin_request(struct gpreempt_policy_queue *q, u64 now_ns)
 	q->request = (struct gpreempt_policy_request){
 		.since_ns = now_ns,
 		.rptr = q->seen.rptr,
-		.came = q->came,
+		/* What has piled up is launched before. */
+		.came = q->came && !q->backlog.piles,
 		.ended_ns = q->request.ended_ns,
 	};
 }

@@ -187,11 +187,12 @@ TEST(debts_are_observed, "work that would starve earns while it runs, and would 
 
 /*
  * Each 10 ms high gets as many packets as this, while there are fewer than @most. Each waits for low
- * for 10 ms, and then has waves for 5 ms, so that not all are done that come.
+ * for 10 ms, and then has waves for 5 ms, so that not all are done that come. Returns for how many
+ * milliseconds low would have been off.
  */
-static void high_is_slow(u32 nr, u32 packets, u32 most)
+static u32 high_is_slow(u32 nr, u32 packets, u32 most)
 {
-	u32 ms;
+	u32 ms, off_ms = 0;
 
 	for (ms = 0; ms < 10 * nr; ms++) {
 		if (ms % 10 == 0 && pending(high) < most)
@@ -201,7 +202,9 @@ static void high_is_slow(u32 nr, u32 packets, u32 most)
 		if (ms % 15 == 10 && pending(high))
 			launch(high, 1, 8);
 		passes_for(MS, POLL);
+		off_ms += low->policy.spared;
 	}
+	return off_ms;
 }
 
 TEST(work_that_piles_up_ends_when_it_would, "requests that come faster than they are done beside lower work are done at once where the node acts: each counts")
@@ -209,8 +212,9 @@ TEST(work_that_piles_up_ends_when_it_would, "requests that come faster than they
 	node.params.max_hold_ns = 0;
 	node.params.blocked_ns = 2 * MS;
 	low_and_high();
-	high_is_slow(100, 1, ~0U);
+	CHECK_WITHIN(high_is_slow(100, 1, ~0U), 450, 650);
 	CHECK_WITHIN(node.nr_would_preempt, 80, 100);
+	CHECK(!high->policy.request.came);
 	CHECK_WITHIN(node.nr_would_resume, 80, 100);
 	CHECK(high->policy.backlog.piles);
 	CHECK(pending(high) > 20);
