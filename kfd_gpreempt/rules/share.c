@@ -43,8 +43,8 @@
  * so many times as long.
  *
  * What may not be taken off the device (rules 1 to 3 of policy.c) stays there; its time counts.
- * While a node only observes, turns are counted, and nothing is taken off. Under ``wfq`` and ``edf``
- * ranks move by themselves: there only the maximum holds.
+ * While a node only observes, turns are counted, and nothing is taken off. Under ``wfq`` and
+ * ``edf`` ranks move by themselves: there only the maximum holds.
  */
 #include "rules/server.h"
 #include "share.h"

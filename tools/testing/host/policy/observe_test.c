@@ -229,6 +229,17 @@ TEST(work_that_waits_for_its_end_does_not_pile_up, "a program that has so much w
 	CHECK_WITHIN(node.nr_would_preempt, 1, 2);
 }
 
+TEST(work_piles_up_no_more, "a program whose work has piled up, and that has so much at most from then on, has it all the time")
+{
+	node.params.max_hold_ns = 0;
+	low_and_high();
+	high_is_slow(30, 1, ~0U);
+	CHECK(high->policy.backlog.piles);
+	high_is_slow(100, 1, pending(high));
+	CHECK(!high->policy.backlog.piles);
+	CHECK_EQ(high_is_slow(20, 1, pending(high)), 200);
+}
+
 TEST(who_waits_for_slots_is_not_blocked, "what stands still while work runs that would be off the device is not found blocked, be it that work or what it is in the way of")
 {
 	low_and_high();
