@@ -16,8 +16,8 @@
  * *alone*. What hardware passes take is left out. After 64 launches lower work may stay *beside*
  * it, or come back. From then on the process is late by the time that passes, less 33/32 M for each
  * launch. Late by 3 M, it has lower work taken off at once, and is alone for 1023 episodes. A span
- * of work is an episode, and so is each part of it that is as long as 16 switches and 4 M. After
- * 1024 launches beside lower work it learns anew.
+ * of work, with its short gaps, is an episode, and so is each part of it that is as long as 16
+ * switches and 4 M. After 1024 launches beside lower work it learns anew.
  *
  * So lower work costs it 1/32 of its speed at most, and 3 M and a switch in one of 1024 episodes:
  * less than 1/1000 of work that never pauses.
@@ -71,6 +71,13 @@ static bool beside_goes_on(const struct gpreempt_policy_node *pn,
 			   const struct gpreempt_policy_process *p)
 {
 	return pn->beside_ns && p->beside.at_ns == pn->beside_ns;
+}
+
+/* It has paused for a short time at most: what it does is the same work. Debts are up to date. */
+static bool beside_paused(const struct gpreempt_policy_node *pn,
+			  const struct gpreempt_policy_beside *b)
+{
+	return b->at_ns && pn->debts_ns - b->at_ns <= demand_short_gap_ns(pn);
 }
 
 static bool beside_may_begin(const struct gpreempt_policy_beside *b)
@@ -187,7 +194,7 @@ bool gpreempt_beside_allowed(const struct gpreempt_policy_node *pn,
 {
 	if (!beside_possible(pn))
 		return false;
-	return beside_goes_on(pn, p) ? p->beside.allowed : beside_may_begin(&p->beside);
+	return beside_paused(pn, &p->beside) ? p->beside.allowed : beside_may_begin(&p->beside);
 }
 
 /**
@@ -238,11 +245,9 @@ void gpreempt_beside_decided(struct gpreempt_policy_node *pn, struct gpreempt_po
 	if (!first || !beside_possible(pn))
 		return;
 	b = &first->beside;
-	if (!goes_on) {
+	if (!beside_paused(pn, b))
 		beside_begin(b, now_ns);
-		b->is_alone = true;
-	}
-	b->is_alone &= !lower_runs;
+	b->is_alone = (b->is_alone || !goes_on) && !lower_runs;
 	b->begun = goes_on ? 0 : b->launched;
 	b->lower_runs = lower_runs;
 	if (acts)

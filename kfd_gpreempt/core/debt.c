@@ -110,7 +110,7 @@ u64 gpreempt_debt_phi(const struct gpreempt_policy_params *params)
 static bool debt_wants(const struct gpreempt_policy_queue *q)
 {
 	bool demands = q->had_demand ||
-		       (q->seen.blocked && q->seen.pending && !gpreempt_policy_is_off(q));
+		       (q->seen.blocked && q->seen.pending && !demand_is_off(q));
 
 	return demands && !q->kept_off && !q->set.hold && !q->seen.driver_off &&
 	       (!q->pass.spins || q->out);
@@ -133,7 +133,7 @@ static bool debt_is_alone(const struct gpreempt_policy_node *pn,
 /* Has it run since the last look? See the block above. */
 static bool debt_ran(const struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q)
 {
-	if (gpreempt_policy_is_off(q))
+	if (demand_is_off(q))
 		return false;
 	if (pn->params.observe || debt_is_alone(pn, q->process) || debt_has_turn(pn, q->process) ||
 	    q->seen.rptr != q->ran_rptr || q->set.unseen ||
@@ -180,7 +180,7 @@ static void debt_note(struct gpreempt_policy_node *pn, u64 mark)
 			continue;
 		p->wants = true;
 		p->by_turns &= q->standing != 0;
-		p->waits |= gpreempt_policy_is_off(q);
+		p->waits |= demand_is_off(q);
 		p->turn_ran |= q->ran;
 	}
 }

@@ -99,6 +99,12 @@ static inline u64 demand_gap_wait_ns(const struct gpreempt_policy_gaps *gaps, u6
 	return GPREEMPT_GAP_SHARE * gpreempt_earlier(gaps->longest_ns, short_ns);
 }
 
+/* It is off the device, or would be if its node did not only observe. */
+static inline bool demand_is_off(const struct gpreempt_policy_queue *q)
+{
+	return q->preempted || q->spared;
+}
+
 /* A queue that cannot be looked at may have got packets since it was taken off. */
 static inline bool demand_of_preempted(const struct gpreempt_policy_queue *q)
 {

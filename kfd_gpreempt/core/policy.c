@@ -665,7 +665,7 @@ static u64 policy_drain_left(const struct gpreempt_policy_node *pn, const struct
 /* It has work on the device, and so has a higher one. */
 static bool policy_has_to_go(const struct gpreempt_policy_queue *q, bool assume)
 {
-	return !gpreempt_policy_is_off(q) && q->pass.demand[assume] && policy_outranked(q);
+	return !demand_is_off(q) && q->pass.demand[assume] && policy_outranked(q);
 }
 
 /*
@@ -785,7 +785,7 @@ static void policy_find_inversion(const struct gpreempt_policy_node *pn, struct 
 	level->preempts = false;
 	level->drains = false;
 	for (q = pn->busy; q; q = q->pass.next_busy) {
-		if (gpreempt_policy_is_off(q) || !q->pass.demand[assume])
+		if (demand_is_off(q) || !q->pass.demand[assume])
 			continue;
 		q->missing = policy_missing_rank(pn, q, level);
 		if (!policy_outranked(q))
@@ -1278,7 +1278,7 @@ static bool policy_takes_turn_with(const struct gpreempt_policy_process *a,
 static bool policy_turn_goes_on(const struct gpreempt_policy_queue *q, u64 now_ns)
 {
 	const struct gpreempt_policy_process *p = q->process;
-	bool off = gpreempt_policy_is_off(q), may_rise = off && p->debt_ns >= p->turn_next_ns;
+	bool off = demand_is_off(q), may_rise = off && p->debt_ns >= p->turn_next_ns;
 
 	return p->turn_leads && q->pass.relieved && p->debt_ns && now_ns < p->turn_until_ns &&
 	       !may_rise && !(off && p->turn_ran);
@@ -1793,7 +1793,7 @@ static noinline u64 policy_first_deadline(const struct gpreempt_policy_node *pn,
 	if (!gpreempt_policy_stays(q)) {
 		u64 since_ns = q->preempted ? q->seen.starved_ns : now_ns;
 		/* Of one that is taken off on request it is known then. */
-		bool waits = gpreempt_policy_is_off(q) ? demand_of_off(q) :
+		bool waits = demand_is_off(q) ? demand_of_off(q) :
 							 q->pass.demand[1] || q->set.hold;
 
 		if (waits && !(pn->jobs && policy_relief_is_elsewhere(q)) &&
@@ -1806,7 +1806,7 @@ static noinline u64 policy_first_deadline(const struct gpreempt_policy_node *pn,
 		if (waits && params->aging_ns && pn->ops->ages)
 			end_ns = gpreempt_earlier(end_ns,
 						  policy_old_enough(pn, q, since_ns, now_ns));
-		if (gpreempt_policy_is_off(q) && q->missing <= 0 &&
+		if (demand_is_off(q) && q->missing <= 0 &&
 		    policy_resume_delayed(pn, q, now_ns))
 			end_ns = gpreempt_earlier(end_ns, policy_resume_from(pn, q, now_ns));
 	} else if (policy_outranked(q) && policy_in_min_run(q, params, level, now_ns)) {
@@ -1911,7 +1911,7 @@ static void policy_drop_idle_resumes(const struct gpreempt_policy_node *pn,
  */
 static bool policy_unconcerned(const struct gpreempt_policy_queue *q, const struct level *level)
 {
-	return !q->pass.demand[1] && !gpreempt_policy_is_off(q) && !(q->set.hold | q->kept_off) &&
+	return !q->pass.demand[1] && !demand_is_off(q) && !(q->set.hold | q->kept_off) &&
 	       !level->preempts && !q->pass.relieved && !q->pass.age && !q->seen.blocked;
 }
 
@@ -2086,6 +2086,8 @@ static inline void policy_begin_choice(struct gpreempt_policy_queue *q, u64 now_
 {
 	bool demand = q->pass.demand[1];
 
+	if (q->pass.demand[0])
+		gpreempt_beside_note(q->process, now_ns);
 	q->came = false;
 	if (q->had_demand != demand)
 		policy_note_demand(q, demand, now_ns);
@@ -2141,8 +2143,6 @@ static u64 policy_choose_all(struct gpreempt_policy_node *pn, const struct level
 			policy_give_verdict(q, policy_verdict_of_idle(q), now_ns);
 			continue;
 		}
-		if (q->pass.demand[0])
-			gpreempt_beside_note(q->process, now_ns);
 		if (q->pass.demand[1])
 			demand_note_active(q, now_ns);
 		q->missing = policy_missing_rank(pn, q, level);
@@ -2271,7 +2271,7 @@ static void policy_pay_leaving(const struct gpreempt_policy_node *pn,
 		gpreempt_earlier(job->unpaid_ns, served_ns / 100 * policy_leave_pct(pn));
 	if (job->out || now_ns < job->out_until_ns)
 		job->serves_from_ns = now_ns + demand_switch_ns(pn);
-	/* What was before it came here is not its own, and a node that goes takes its part along. */
+	/* What was before it came here is not its own. A node that goes takes its part along. */
 	if (job->told_ns && job->left_elsewhere_ns > heard_ns)
 		job->unpaid_ns += job->left_elsewhere_ns - heard_ns;
 	/* Nodes on which a switch took very long once must not keep it for minutes. */
@@ -2478,6 +2478,21 @@ static void policy_find_wait(struct gpreempt_policy_node *pn, const struct level
 	pn->saving = wait_ns;
 }
 
+/* Could a queue outrank another one, now or with its next work? */
+static void policy_find_rivals(struct gpreempt_policy_node *pn, u64 now_ns,
+			       struct gpreempt_decision *decision)
+{
+	enum rivals rivals = policy_can_outrank(pn, now_ns, ACTIVE);
+
+	/* Contended says already that a queue can. */
+	decision->contended = rivals != NO_RIVALS;
+	decision->rivals = rivals == RIVALS;
+	if (decision->contended)
+		pn->contended_ns = now_ns;
+	pn->differs = decision->contended || policy_can_outrank(pn, now_ns, ALL);
+	decision->park = !decision->nr_preempted && !decision->nr_preempt && !pn->differs;
+}
+
 /**
  * gpreempt_policy_decide() - who yields, who returns, when to look again
  * @pn: the node, after gpreempt_policy_needs_waves() of this pass
@@ -2487,7 +2502,6 @@ static void policy_find_wait(struct gpreempt_policy_node *pn, const struct level
 void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns,
 			    struct gpreempt_decision *decision)
 {
-	enum rivals rivals;
 	struct level level;
 	u64 end_ns;
 
@@ -2531,14 +2545,7 @@ void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns,
 	if (pn->nr_entities)
 		policy_tell_shares(pn, now_ns);
 
-	/* Contended says already that a queue can. */
-	rivals = policy_can_outrank(pn, now_ns, ACTIVE);
-	decision->contended = rivals != NO_RIVALS;
-	decision->rivals = rivals == RIVALS;
-	if (decision->contended)
-		pn->contended_ns = now_ns;
-	pn->differs = decision->contended || policy_can_outrank(pn, now_ns, ALL);
-	decision->park = !decision->nr_preempted && !decision->nr_preempt && !pn->differs;
+	policy_find_rivals(pn, now_ns, decision);
 	if (pn->jobs) {
 		policy_tell_jobs(pn, now_ns);
 		decision->park = policy_jobs_park(pn, decision->park, now_ns);
@@ -2578,7 +2585,7 @@ bool gpreempt_policy_dormant(const struct gpreempt_policy_node *pn, struct gpree
 	if (pn->ops->rotates || pn->nr_entities || q->set.unseen ||
 	    (q->seen.driver_off && q->seen.driver_off_with_work) ||
 	    policy_recently_active(q, now_ns) ||
-	    (!left && (gpreempt_policy_is_off(q) || q->set.hold)) ||
+	    (!left && (demand_is_off(q) || q->set.hold)) ||
 	    q->pass.demand[1] || q->pass.spins || q->request.since_ns > q->request.ended_ns ||
 	    q->process->turn || now_ns < q->aged_until_ns)
 		return false;

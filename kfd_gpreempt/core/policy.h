@@ -446,6 +446,7 @@ struct gpreempt_policy_entity {
  * @unpaid_ns: what leaving for any node has cost it, less a part of its service since
  * @heard_left_ns: of @left_elsewhere_ns this is in @unpaid_ns
  * @told_ns: until then its service is
+ * @serves_from_ns: its service counts from then on
  * @turn_until_ns: until when it has its turn in a relief of this node; 0: it has none
  * @asks: see @asked_elsewhere
  * @shut_until_ns: until then the overhead budget of this node has no room to preempt for it; 0: it
@@ -1266,12 +1267,6 @@ static inline bool gpreempt_policy_stays(const struct gpreempt_policy_queue *q)
 static inline bool gpreempt_policy_runs(const struct gpreempt_policy_queue *q)
 {
 	return q->pass.demand[1] && gpreempt_policy_stays(q);
-}
-
-/* It is off the device, or would be if its node did not only observe. */
-static inline bool gpreempt_policy_is_off(const struct gpreempt_policy_queue *q)
-{
-	return q->preempted || q->spared;
 }
 
 /* Does a queue with this verdict have to yield, even if something keeps it on the device? */

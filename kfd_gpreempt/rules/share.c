@@ -528,14 +528,14 @@ static bool share_keep_off(struct gpreempt_policy_node *pn, u64 now_ns)
 	for (i = 0; i < pn->nr; i++) {
 		const struct gpreempt_policy_queue *q = pn->queues[i];
 
-		if (!q->demands || gpreempt_policy_is_off(q) || !share_why_off(pn, q))
+		if (!q->demands || demand_is_off(q) || !share_why_off(pn, q))
 			continue;
 		go = true;
 		pn->share_doubt |= q->demands == DEMAND_MAYBE;
 	}
 	for (i = 0; i < pn->nr; i++) {
 		struct gpreempt_policy_queue *q = pn->queues[i];
-		u8 why = q->demands || gpreempt_policy_is_off(q) || go ? share_why_off(pn, q) : 0;
+		u8 why = q->demands || demand_is_off(q) || go ? share_why_off(pn, q) : 0;
 
 		why |= q->kept_off & GPREEMPT_KEPT_HOLD;
 		if (q->kept_off == why)

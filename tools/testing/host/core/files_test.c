@@ -10,6 +10,8 @@ static void preempted_pair(bool hws)
 	world_make(hws, 1, 1);
 	world.nodes[0].nr_wave_slots = 1;
 	set("gpreempt_enable", "1");
+	/* Low stays off. */
+	set("gpreempt_drain_us", "0");
 	add_rivals(10, 0);
 	submit_and_run(low, 200, MS);
 	submit_and_run(high, 600, 10 * MS);

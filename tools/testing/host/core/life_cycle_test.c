@@ -99,6 +99,7 @@ BOTH(switched_on_while_suspended, "switched on while suspended, a node begins wh
 	add_rivals(10, 0);
 	suspend();
 	set("gpreempt_enable", "1");
+	set("gpreempt_drain_us", "0");
 	CHECK_STATE("paused");
 	low->kernel_ns = 100 * MS;
 	submit(low, 1);

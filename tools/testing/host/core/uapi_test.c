@@ -1159,6 +1159,7 @@ TEST(a_wait_ends_with_either, "what a program lends ends when its queues, or tho
 	struct sim_queue *between;
 
 	begin();
+	set("gpreempt_drain_us", "0");
 	waited_for = process_of(low);
 	between = add_working_between();
 	CHECK_EQ(wait_for(high, low), 0);

@@ -54,11 +54,14 @@ static double owed_pct(u32 nr)
 
 /*
  * What work above loses at most, in percent: a turn lasts for four times its switch at least, and
- * trying what lower work costs takes less than a thousandth, after a first time.
+ * trying what lower work costs takes three kernels and a switch, and less than a thousandth after
+ * the first time.
  */
 static double lost_pct(void)
 {
-	return owed_pct(1) * 5 / 4 + .1;
+	double tried_s = 3 * config.classes[0].kernel_ns / 1e9 + switch_s();
+
+	return owed_pct(1) * 5 / 4 + .1 + 100 * tried_s / (config.duration_ns / 1e9);
 }
 
 static void check_debts(u32 nr, double least)

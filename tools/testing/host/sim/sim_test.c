@@ -303,12 +303,8 @@ TEST(decoding_needs_no_tuning,
 		       (unsigned long long)runlists_us[i], p99, loss, (unsigned long long)result.classes[0].nr_requests, (unsigned long long)result.nr_acting);
 		CHECK(p99 <= 1.3);
 		CHECK(loss <= 10);
-		/*
-		 * One to preempt and one to resume for each request, a few until the gaps are
-		 * known, and again when it was tried whether a kernel needs them.
-		 */
-		CHECK(result.nr_acting <= 2 * result.classes[0].nr_requests +
-					  result.classes[0].nr_requests / 5 + 8);
+		/* One to preempt and one to resume for each request, and a few until the gaps are known. */
+		CHECK(result.nr_acting <= 2 * result.classes[0].nr_requests + 8);
 		for (k = 0; k < ARRAY_SIZE(delays_us); k++) {
 			CHECK(p99 <= decode(runlists_us[i], delays_us[k]) * 1.02);
 			CHECK(loss <= lost() + 0.5);
