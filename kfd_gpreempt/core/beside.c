@@ -22,7 +22,7 @@
  * So lower work costs it 1/32 of its speed at most, and 3 M and a switch in one of 1024 episodes:
  * less than 1/1000 of work that never pauses.
  *
- * Lower work beside it that gets no slots is owed them like work that is off the device (`Debts`_).
+ * Lower work beside it that gets no slots is owed them like work that is off the device.
  * If a process gets none for as long as a turn, the one above has the device alone again: then the
  * other one has its turns as ever.
  *
