@@ -14,7 +14,8 @@
 #include "fixture.h"
 #include "worker.h"
 
-SCHEDULER_FIXTURE(observing, ASSERT_EQ(0, kfd_param_set("gpreempt_observe", 1)))
+/* What debts would do counts as well: these stories are about who is more urgent. */
+SCHEDULER_FIXTURE(observing, ASSERT_EQ(0, kfd_param_set("gpreempt_max_hold_ms", 0)); ASSERT_EQ(0, kfd_param_set("gpreempt_observe", 1)))
 
 static int64_t settled_runlists(void)
 {
