@@ -639,7 +639,7 @@ static int chardev_set_waits_for(const struct gpreempt_target *target,
 	struct gpreempt_target_match match = { 0 };
 	int r = 0;
 
-	change->privileged = capable(CAP_SYS_NICE) || capable(CAP_SYS_ADMIN);
+	change->privileged = gpreempt_priority_privileged();
 	if (other.pid)
 		r = gpreempt_target_resolve(&other, &match);
 	change->waits_for = match.pid;

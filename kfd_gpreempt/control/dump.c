@@ -405,8 +405,8 @@ static void dump_print_queue_copy(struct drm_printer *p, const struct node_copy 
 		"queue: pid=%d qid=%u context=%u job=%llu state=%s format=%s doorbell=%#x doorbells=%s priority=%d own_priority=%d explicit=%d kfd_priority=%u nice=%d opt_out=%d weight=%u deadline_us=%u runtime_us=%u admitted=%d trusted=%d rptr=%llu wptr=%llu pending=%llu is_active=%d is_preempted=%d is_evicted=%d is_suspended=%d is_gws=%d debugged=%d reset=%d dead=%d preempt_count=%llu preempted_ns=%llu\n",
 		c->pid, c->qid, c->context, c->job, c->state, c->aql ? "aql" : "pm4", c->doorbell, c->doorbells,
 		q->set.priority, q->set.own_priority, q->set.explicit_priority, c->kfd_priority,
-		c->nice, c->opt_out, c->weight, c->deadline_us, c->runtime_us, c->admitted, c->trusted, c->rptr, c->wptr,
-		c->pending, c->is_active, c->is_preempted, c->is_evicted, c->is_suspended,
+		c->nice, c->opt_out, c->weight, c->deadline_us, c->runtime_us, c->admitted,
+		c->trusted, c->rptr, c->wptr, c->pending, c->is_active, c->is_preempted, c->is_evicted, c->is_suspended,
 		c->is_gws, c->debugged, c->reset, c->dead, c->preempt_count, c->preempted_ns);
 	drm_printf(p, "  verdict: %s leads=%d age_us=%lld left_us=%lld\n",
 		   gpreempt_verdict_names[q->verdict], q->leads,

@@ -453,7 +453,19 @@ static void policy_mark_process(const struct gpreempt_policy_node *pn,
 	}
 }
 
-/* The same, of all but one process; NULL: of all */
+/* Marks the processes that work at a level which is known. @assume: the demand that counts. */
+static void policy_mark_processes(struct gpreempt_policy_node *pn, const struct level *level,
+				  bool assume)
+{
+	const struct gpreempt_policy_queue *q;
+
+	pn->mark++;
+	for (q = pn->busy; q; q = q->pass.next_busy)
+		if (policy_makes_level(q, assume) && policy_at_level(q, level))
+			policy_mark_process(pn, q);
+}
+
+/* What the queues of all processes but one say; NULL: of all. Marks those that work at the level. */
 static struct level policy_level_without(struct gpreempt_policy_node *pn, bool assume,
 					 struct gpreempt_policy_process *without)
 {
@@ -495,19 +507,10 @@ static struct level policy_find_level(struct gpreempt_policy_node *pn, bool assu
 	if (!level.sole || !gpreempt_beside_allowed(pn, level.sole))
 		return level;
 	next = policy_level_without(pn, assume, level.sole);
-	return next.valid ? next : policy_level_without(pn, assume, NULL);
-}
-
-/* The same for a level that is known, by another demand. */
-static void policy_mark_processes(struct gpreempt_policy_node *pn, const struct level *level,
-				  bool assume)
-{
-	const struct gpreempt_policy_queue *q;
-
-	pn->mark++;
-	for (q = pn->busy; q; q = q->pass.next_busy)
-		if (policy_makes_level(q, assume) && policy_at_level(q, level))
-			policy_mark_process(pn, q);
+	if (next.valid)
+		return next;
+	policy_mark_processes(pn, &level, assume);
+	return level;
 }
 
 /*
@@ -2398,8 +2401,9 @@ static u64 policy_jobs_deadline(const struct gpreempt_policy_node *pn, u64 end_n
 
 	for (job = pn->jobs; job; job = job->next) {
 		const u64 ends_ns[] = { job->wanted_until_ns, job->out_until_ns,
-					job->leave_until_ns, job->out_before_until_ns, job->relief_until_ns,
-					job->shut_elsewhere_ns, job->due_elsewhere_until_ns };
+					job->leave_until_ns, job->out_before_until_ns,
+					job->relief_until_ns, job->shut_elsewhere_ns,
+					job->due_elsewhere_until_ns };
 		u32 i;
 
 		for (i = 0; i < 7; i++)

@@ -280,9 +280,19 @@ static int priority_put(struct entry *old, struct entry **new, struct payer **fr
 	return r;
 }
 
+/**
+ * gpreempt_priority_privileged() - does the caller set what others do not get around?
+ *
+ * Return: true with CAP_SYS_NICE or CAP_SYS_ADMIN
+ */
+bool gpreempt_priority_privileged(void)
+{
+	return capable(CAP_SYS_NICE) || capable(CAP_SYS_ADMIN);
+}
+
 static int priority_change(struct pid *pid, u64 cgroup_id, gpreempt_setting_fn fn, void *arg)
 {
-	bool privileged = capable(CAP_SYS_NICE) || capable(CAP_SYS_ADMIN);
+	bool privileged = gpreempt_priority_privileged();
 	struct subject of = { .pid = pid, .cgroup_id = cgroup_id };
 	struct payer *payer = privileged ? NULL : kzalloc(sizeof(*payer), GFP_KERNEL_ACCOUNT);
 	struct entry *old, *new = kzalloc(sizeof(*new), GFP_KERNEL_ACCOUNT);
@@ -821,7 +831,8 @@ void gpreempt_priority_find_waits(struct gpreempt_node *gn)
 	u32 i;
 
 	for (i = 0; i < gn->monitor.nr_sampled + gn->monitor.nr_dormant; i++) {
-		struct gpreempt_process *process = gpreempt_queue_of(gn->monitor.sampled[i])->process;
+		struct gpreempt_process *process =
+			gpreempt_queue_of(gn->monitor.sampled[i])->process;
 
 		if (process == before)
 			continue;

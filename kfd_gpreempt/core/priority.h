@@ -160,6 +160,7 @@ bool gpreempt_priority_membership(const struct gpreempt_process *process,
 				  struct gpreempt_membership *job);
 void gpreempt_priority_add(struct gpreempt_process *process,
 			   const struct gpreempt_setting *inherited);
+bool gpreempt_priority_privileged(void);
 enum gpreempt_source gpreempt_priority_apply(const struct gpreempt_overrides *overrides,
 					     const struct gpreempt_setting *inherited,
 					     const struct gpreempt_setting *queue, s32 *cap,

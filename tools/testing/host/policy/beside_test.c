@@ -34,9 +34,9 @@ static void high_requests(u32 kernels, u64 kernel_ns)
 	passes_for(5 * MS, POLL);
 }
 
-static void low_hogs_and_high_is_new(void)
+/* How fast high is will be learnt, from the first kernel on. */
+static void low_hogs_beside_new_high(void)
 {
-	two_processes();
 	node.params.max_hold_ns = 0;
 	node.params.poll_ns = POLL;
 	high->process->policy.beside.skip = 0;
@@ -47,7 +47,8 @@ static void low_hogs_and_high_is_new(void)
 /* High has the device alone for its first kernels. */
 static void high_has_learnt(void)
 {
-	low_hogs_and_high_is_new();
+	two_processes();
+	low_hogs_beside_new_high();
 	high_requests(2 * LEARNT, KERNEL);
 	CHECK_EQ(low->preempted, 1);
 }
@@ -66,7 +67,8 @@ TEST(work_that_fits_stays,
 TEST(nothing_is_tried_before_it_is_known,
      "as long as a process has launched little alone, lower work is preempted for each request")
 {
-	low_hogs_and_high_is_new();
+	two_processes();
+	low_hogs_beside_new_high();
 	TIMES(LEARNT - 1)
 		high_requests(1, KERNEL);
 	CHECK_EQ(low->preempted, LEARNT - 1);
@@ -133,7 +135,8 @@ TEST(work_is_learnt_anew,
 TEST(lower_work_comes_back_beside_endless_work,
      "beside work that never pauses lower work is brought back once that is long enough")
 {
-	low_hogs_and_high_is_new();
+	two_processes();
+	low_hogs_beside_new_high();
 	submit(high, 10000);
 	TIMES(LEARNT - 4)
 		high_runs(KERNEL);
@@ -169,7 +172,7 @@ TEST(work_without_slots_beside_is_owed,
 	CHECK(node.nr_relief >= 1);
 }
 
-TEST(equals_and_jobs_are_not_measured,
+TEST(equals_are_not_measured,
      "who is not the only process of the highest rank is preempted for as ever")
 {
 	struct queue *equal;
@@ -200,11 +203,7 @@ TEST(those_between_yield_as_ever,
      "beside the highest process lower ones keep their order among each other")
 {
 	three_processes();
-	node.params.max_hold_ns = 0;
-	node.params.poll_ns = POLL;
-	high->process->policy.beside.skip = 0;
-	start_hog(low);
-	passes_for(5 * MS, POLL);
+	low_hogs_beside_new_high();
 	high_requests(2 * LEARNT, KERNEL);
 	submit(high, 20);
 	high_runs(KERNEL);

@@ -120,6 +120,20 @@ static void run_jobs(struct job *jobs, u32 nr, u64 pass_ns)
 	}
 }
 
+/* Makes jobs, and returns how long a hardware pass takes. */
+typedef u64 (*make_jobs_fn)(u64 seed, struct job *jobs, u32 nr);
+
+/* One to three of them, where debts take nothing. Returns how many. */
+static u32 run_random_jobs(u64 seed, make_jobs_fn make, struct job *jobs)
+{
+	u32 nr = 1 + seed % 3;
+
+	use("edf");
+	node.params.max_hold_ns = 0;
+	run_jobs(jobs, nr, make(seed, jobs, nr));
+	return nr;
+}
+
 TEST(tasks_within_their_parts_are_in_time, "tasks that need less than their parts are done by their deadline, whatever the others need, and whatever deadline work without end has")
 {
 	u64 only = tap_setting("SEED", 0), nr_seeds = only ? 1 : tap_setting("COUNT", 60);
@@ -127,11 +141,8 @@ TEST(tasks_within_their_parts_are_in_time, "tasks that need less than their part
 	EACH_ANEW(k, nr_seeds, "SEED=%llu: ", only ? only : k + 1ULL) {
 		u64 seed = only ? only : k + 1;
 		struct job jobs[3] = { 0 };
-		u32 i, nr = 1 + seed % 3;
+		u32 i, nr = run_random_jobs(seed, random_tasks, jobs);
 
-		use("edf");
-		node.params.max_hold_ns = 0;
-		run_jobs(jobs, nr, random_tasks(seed, jobs, nr));
 		for (i = 0; i < nr; i++)
 			CHECK_EQ(jobs[i].late, 0);
 	}
@@ -184,11 +195,8 @@ TEST(tasks_within_their_runtimes_are_in_time, "reservations that fit are never l
 	EACH_ANEW(k, nr_seeds, "SEED=%llu: ", only ? only : k + 1ULL) {
 		u64 seed = only ? only : k + 1;
 		struct job jobs[3] = { 0 };
-		u32 i, nr = 1 + seed % 3;
+		u32 i, nr = run_random_jobs(seed, random_reservations, jobs);
 
-		use("edf");
-		node.params.max_hold_ns = 0;
-		run_jobs(jobs, nr, random_reservations(seed, jobs, nr));
 		for (i = 0; i < nr; i++) {
 			CHECK(jobs[i].q->process->policy.admitted_ns);
 			CHECK_EQ(jobs[i].late, 0);
