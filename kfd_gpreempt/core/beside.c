@@ -15,9 +15,10 @@
  * While no lower work is on the device, a process learns the mean time M between its launches
  * *alone*. What hardware passes take is left out. After 64 launches lower work may stay *beside*
  * it, or come back. From then on the process is late by the time that passes, less 33/32 M for each
- * launch. Late by 3 M, it has lower work taken off at once, and is alone for 1023 episodes. A span
- * of work, with its short gaps, is an episode, and so is each part of it that is as long as 16
- * switches and 4 M. After 1024 launches beside lower work it learns anew.
+ * launch. Late by 3 M, or without a launch for ``gpreempt_drain_us`` from the beginning, it has
+ * lower work taken off at once, and is alone for 1023 episodes. A span of work, with its short gaps,
+ * is an episode, and so is each part of it that is as long as 16 switches and 4 M. After 1024
+ * launches beside lower work it learns anew.
  *
  * So lower work costs it 1/32 of its speed at most, and 3 M and a switch in one of 1024 episodes:
  * less than 1/1000 of work that never pauses.
@@ -85,9 +86,10 @@ static bool beside_may_begin(const struct gpreempt_policy_beside *b)
 	return !b->skip && b->alone_launches >= BESIDE_LEARNT && b->launches < BESIDE_MOST;
 }
 
-static void beside_begin(struct gpreempt_policy_beside *b, u64 now_ns)
+static void beside_begin(struct gpreempt_policy_beside *b, bool started, u64 now_ns)
 {
 	b->allowed = beside_may_begin(b);
+	b->started = started;
 	b->since_ns = now_ns;
 	b->skip -= !!b->skip;
 	if (b->launches < BESIDE_MOST)
@@ -102,9 +104,17 @@ static u64 beside_mean_ns(const struct gpreempt_policy_beside *b)
 	return b->alone_ns / gpreempt_later(b->alone_launches, 1);
 }
 
-static u64 beside_most_ns(const struct gpreempt_policy_beside *b)
+/*
+ * When it is too late, unless it launches. What finds room begins at once, so work that has not
+ * begun waits no longer than it does for work that is about to end.
+ */
+static u64 beside_too_late_ns(const struct gpreempt_policy_node *pn,
+			      const struct gpreempt_policy_beside *b, u64 now_ns)
 {
-	return BESIDE_LATE * beside_mean_ns(b);
+	u64 most_ns = BESIDE_LATE * beside_mean_ns(b);
+	u64 end_ns = now_ns + (most_ns > b->late_ns ? most_ns - b->late_ns : 0);
+
+	return b->started ? end_ns : gpreempt_earlier(end_ns, b->since_ns + pn->params.drain_ns);
 }
 
 static void beside_learn_alone(struct gpreempt_policy_beside *b, u64 passed_ns, u32 launches)
@@ -133,15 +143,16 @@ static bool beside_lower_waits(const struct gpreempt_policy_node *pn,
 }
 
 static void beside_compare(const struct gpreempt_policy_node *pn, struct gpreempt_policy_beside *b,
-			   u64 passed_ns, u32 launches)
+			   u64 passed_ns, u32 launches, u64 now_ns)
 {
 	u64 due_ns = launches * (beside_mean_ns(b) + beside_mean_ns(b) / BESIDE_SLOWER_SHARE);
 
 	b->late_ns += passed_ns;
 	b->late_ns -= gpreempt_earlier(b->late_ns, due_ns);
 	b->launches += launches;
+	b->started |= launches;
 	b->waits_ns = beside_lower_waits(pn, b) ? b->waits_ns + passed_ns : 0;
-	if (b->late_ns <= beside_most_ns(b) && b->waits_ns < gpreempt_debt_turn_ns(pn))
+	if (now_ns < beside_too_late_ns(pn, b, now_ns) && b->waits_ns < gpreempt_debt_turn_ns(pn))
 		return;
 	b->late_ns = 0;
 	b->waits_ns = 0;
@@ -172,14 +183,14 @@ void gpreempt_beside_account(struct gpreempt_policy_node *pn, u64 now_ns)
 	switch_ns = gpreempt_earlier(b->switch_ns, passed_ns);
 	b->switch_ns -= switch_ns;
 	if (b->lower_runs && b->allowed)
-		beside_compare(pn, b, passed_ns - switch_ns, launches);
+		beside_compare(pn, b, passed_ns - switch_ns, launches, now_ns);
 	else if (b->is_alone)
 		beside_learn_alone(b, passed_ns - switch_ns, launches);
 	b->is_alone = !b->lower_runs && (b->is_alone || launches);
 	if ((!b->allowed || b->launches >= BESIDE_MOST) &&
 	    now_ns - b->since_ns >= gpreempt_later(BESIDE_SWITCHES * demand_switch_ns(pn),
 						   BESIDE_EPISODE * beside_mean_ns(b)))
-		beside_begin(b, now_ns);
+		beside_begin(b, true, now_ns);
 }
 
 /**
@@ -246,7 +257,7 @@ void gpreempt_beside_decided(struct gpreempt_policy_node *pn, struct gpreempt_po
 		return;
 	b = &first->beside;
 	if (!beside_paused(pn, b))
-		beside_begin(b, now_ns);
+		beside_begin(b, b->launched, now_ns);
 	b->is_alone = (b->is_alone || !goes_on) && !lower_runs;
 	b->begun = goes_on ? 0 : b->launched;
 	b->lower_runs = lower_runs;
@@ -269,9 +280,7 @@ u64 gpreempt_beside_until(const struct gpreempt_policy_node *pn,
 			  const struct gpreempt_policy_process *p, u64 now_ns)
 {
 	const struct gpreempt_policy_beside *b = &p->beside;
-	u64 most_ns = beside_most_ns(b);
 
-	if (!b->allowed || !b->lower_runs)
-		return GPREEMPT_FOREVER_NS;
-	return now_ns + (most_ns > b->late_ns ? most_ns - b->late_ns : 0) + 1;
+	return b->allowed && b->lower_runs ? beside_too_late_ns(pn, b, now_ns) :
+					     GPREEMPT_FOREVER_NS;
 }

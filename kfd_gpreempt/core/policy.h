@@ -515,6 +515,7 @@ struct gpreempt_policy_job {
  * @begun: at @at_ns: what was launched before, if an episode began
  * @skip: for so many more episodes it has the device alone
  * @allowed: lower work may run beside it in this episode
+ * @started: it has launched in this episode, or that began in the middle of its work
  * @lower_runs: at @at_ns: some did
  * @is_alone: none has since this episode or a kernel began
  *
@@ -535,6 +536,7 @@ struct gpreempt_policy_beside {
 	u32 begun;
 	u16 skip;
 	bool allowed;
+	bool started;
 	bool lower_runs;
 	bool is_alone;
 };

@@ -74,13 +74,25 @@ TEST(nothing_is_tried_before_it_is_known,
 	CHECK_EQ(low->preempted, LEARNT - 1);
 }
 
-TEST(work_that_stands_still_is_alone_at_once,
-     "lower work is preempted once higher work is late by three of its kernels, and stays off in "
-     "the next thousand requests")
+TEST(work_that_stands_still_is_alone,
+     "lower work is preempted once higher work that has begun is late by three of its kernels")
+{
+	high_has_learnt();
+	submit(high, 2);
+	pass_after(POLL);
+	launch(high, 1, 8);
+	CHECK_WITHIN(time_until(low, false, 10 * KERNEL), LATE * KERNEL,
+		     (LATE + 1) * KERNEL + POLL);
+	CHECK_EQ(low->preempted, 2);
+}
+
+TEST(work_that_does_not_begin_is_alone_at_once,
+     "lower work is preempted once higher work finds no room for as long as it waits for work "
+     "about to end, and stays off in the next thousand requests")
 {
 	high_has_learnt();
 	submit(high, 1);
-	CHECK(time_until(low, false, 10 * KERNEL) <= (LATE + 1) * KERNEL + POLL);
+	CHECK(time_until(low, false, 10 * KERNEL) <= node.params.drain_ns + POLL);
 	CHECK_EQ(low->preempted, 2);
 	high_runs(KERNEL);
 	finish(high);
@@ -180,7 +192,8 @@ TEST(equals_are_not_measured,
 	high_has_learnt();
 	equal = new_queue(new_process(), HIGH);
 	submit(equal, 1);
-	high_requests(4, KERNEL);
+	submit(high, 1);
+	high_runs(KERNEL);
 	CHECK_EQ(low->preempted, 2);
 }
 
