@@ -198,18 +198,19 @@ static bool hws_counts_nothing(struct backend_pass *pass, const struct gpreempt_
 }
 
 /*
- * Where counters do not tell: did the runlist save waves of a queue that stays on the device? The
- * read is uncached, so only queues that have had work are asked.
+ * Where counters do not tell, or are not believed: did the runlist save waves of a queue that stays
+ * on the device? The read is uncached, so only queues that have had work are asked.
  */
 static void hws_saw(struct backend_pass *pass, struct queue *q, struct gpreempt_queue *gq)
 {
 	const struct gpreempt_policy_device *device = &pass->gn->policy.device;
 	struct gpreempt_policy_queue *policy = &gq->policy;
 	bool doubtful = hws_counts_nothing(pass, gq), saved;
+	bool asked = pass->gn->waves.saved || policy->seen.in_doubt;
 	u64 rptr, wptr, pending;
 
-	if (!doubtful && (!pass->gn->waves.saved || !policy->seen.used || policy->set.unseen ||
-			  policy->preempted))
+	if (!doubtful &&
+	    (!asked || !policy->seen.used || policy->set.unseen || policy->preempted))
 		return;
 	if (!backend_read(gq, &rptr, &wptr, &pending) || rptr != policy->seen.rptr)
 		return;

@@ -13,15 +13,21 @@
  * launches in the time for which it works and no other one has its rank or a higher one.
  *
  * While no lower work is on the device, a process learns the mean time M between its launches
- * *alone*. What hardware passes take is left out. After 64 launches lower work may stay *beside*
- * it, or come back. From then on the process is late by the time that passes, less 33/32 M for each
- * launch. Late by 3 M, or without a launch for ``gpreempt_drain_us`` from the beginning, it has
- * lower work taken off at once, and is alone for 1023 episodes. A span of work, with its short gaps,
- * is an episode, and so is each part of it that is as long as 16 switches and 4 M. After 1024
- * launches beside lower work it learns anew.
+ * *alone*. What hardware passes take is left out. A span of work, with its short gaps, is an
+ * episode, and so is each part of it that is as long as 16 switches and 16 M. After 1023 episodes
+ * and 64 launches lower work may stay *beside* it, or come back. From then on the process is late
+ * by the time that passes, less 33/32 M for each launch. Late by 3 M, it has lower work taken off
+ * at once, and is alone for another 1023 episodes. The same happens if its work is not known to
+ * have begun ``gpreempt_drain_us`` after it came: no waves were seen, and only one packet was read.
+ * After 1024 launches beside lower work it learns anew.
  *
  * So lower work costs it 1/32 of its speed at most, and 3 M and a switch in one of 1024 episodes:
  * less than 1/1000 of work that never pauses.
+ *
+ * Counters do not show waves that wait for slots. If none were seen of the last launch of an
+ * episode, either its kernel was short, or it waits for slots that lower work keeps. When nothing
+ * has followed for 64 times as long as the episode and a short gap take, a runlist tells: it saves
+ * waves that wait as well.
  *
  * Lower work beside it that gets no slots is owed them like work that is off the device.
  * If a process gets none for as long as a turn, the one above has the device alone again: then the
@@ -47,12 +53,18 @@
  * Work that lasts for so many switches and launches is another episode: bringing lower work back
  * costs a switch, and what it is late by is a number of launches.
  */
-#define BESIDE_SWITCHES		16
-#define BESIDE_EPISODE		4
+#define BESIDE_EPISODE		16
 /* It may be late by so many of its launches: fewer are within what looks can tell of short ones. */
 #define BESIDE_LATE		3
-/* So many episodes it has the device alone after that: p99 is of others. */
-#define BESIDE_SKIP		1023
+/* So many episodes it has the device alone at first, and after that: p99 is of others. */
+#define BESIDE_EPISODES		1023
+/* Nothing may follow a launch without waves for so long, in times of what came before it. */
+#define BESIDE_SILENCE		64
+/*
+ * A packet is read before its kernel finds room, and the next one when it has found it: so many
+ * launches show that the first has begun.
+ */
+#define BESIDE_BEGUN		2
 
 /* Can it be measured, and is it one process that matters? */
 static bool beside_possible(const struct gpreempt_policy_node *pn)
@@ -75,23 +87,34 @@ static bool beside_goes_on(const struct gpreempt_policy_node *pn,
 }
 
 /* It has paused for a short time at most: what it does is the same work. Debts are up to date. */
-static bool beside_paused(const struct gpreempt_policy_node *pn,
-			  const struct gpreempt_policy_beside *b)
+static bool beside_continues(const struct gpreempt_policy_node *pn,
+			     const struct gpreempt_policy_process *p)
 {
-	return b->at_ns && pn->debts_ns - b->at_ns <= demand_short_gap_ns(pn);
+	u64 at_ns = p->beside.at_ns;
+
+	return beside_goes_on(pn, p) ||
+	       (at_ns && pn->debts_ns - at_ns <= demand_short_gap_ns(pn));
 }
 
 static bool beside_may_begin(const struct gpreempt_policy_beside *b)
 {
-	return !b->skip && b->alone_launches >= BESIDE_LEARNT && b->launches < BESIDE_MOST;
+	return b->episodes >= BESIDE_EPISODES && b->alone_launches >= BESIDE_LEARNT &&
+	       b->launches < BESIDE_MOST;
 }
 
-static void beside_begin(struct gpreempt_policy_beside *b, bool started, u64 now_ns)
+/* So many launches show that its work has begun. */
+static void beside_shows(struct gpreempt_policy_beside *b, u32 launches)
+{
+	b->shows = gpreempt_earlier(b->shows + launches, BESIDE_BEGUN);
+}
+
+static void beside_begin(struct gpreempt_policy_beside *b, u32 launches, u64 now_ns)
 {
 	b->allowed = beside_may_begin(b);
-	b->started = started;
+	b->shows = 0;
+	beside_shows(b, launches);
 	b->since_ns = now_ns;
-	b->skip -= !!b->skip;
+	b->episodes += !b->allowed && b->episodes < BESIDE_EPISODES;
 	if (b->launches < BESIDE_MOST)
 		return;
 	b->launches = 0;
@@ -104,17 +127,22 @@ static u64 beside_mean_ns(const struct gpreempt_policy_beside *b)
 	return b->alone_ns / gpreempt_later(b->alone_launches, 1);
 }
 
-/*
- * When it is too late, unless it launches. What finds room begins at once, so work that has not
- * begun waits no longer than it does for work that is about to end.
- */
-static u64 beside_too_late_ns(const struct gpreempt_policy_node *pn,
-			      const struct gpreempt_policy_beside *b, u64 now_ns)
+/* When it is too late, unless it launches. */
+static u64 beside_too_late_ns(const struct gpreempt_policy_beside *b, u64 now_ns)
 {
 	u64 most_ns = BESIDE_LATE * beside_mean_ns(b);
-	u64 end_ns = now_ns + (most_ns > b->late_ns ? most_ns - b->late_ns : 0);
 
-	return b->started ? end_ns : gpreempt_earlier(end_ns, b->since_ns + pn->params.drain_ns);
+	return now_ns + (most_ns > b->late_ns ? most_ns - b->late_ns : 0);
+}
+
+/*
+ * When lower work goes unless it is known that higher work has begun. What finds room begins at
+ * once, so it waits no longer than it does for work that is about to end.
+ */
+static u64 beside_begins_ns(const struct gpreempt_policy_node *pn,
+			    const struct gpreempt_policy_beside *b)
+{
+	return b->shows < BESIDE_BEGUN ? b->since_ns + pn->params.drain_ns : GPREEMPT_FOREVER_NS;
 }
 
 static void beside_learn_alone(struct gpreempt_policy_beside *b, u64 passed_ns, u32 launches)
@@ -142,6 +170,15 @@ static bool beside_lower_waits(const struct gpreempt_policy_node *pn,
 	return false;
 }
 
+/* It is late, or so it seems: it has the device alone. */
+static void beside_ends_trial(struct gpreempt_policy_beside *b)
+{
+	b->late_ns = 0;
+	b->waits_ns = 0;
+	b->episodes = 0;
+	b->allowed = false;
+}
+
 static void beside_compare(const struct gpreempt_policy_node *pn, struct gpreempt_policy_beside *b,
 			   u64 passed_ns, u32 launches, u64 now_ns)
 {
@@ -150,14 +187,48 @@ static void beside_compare(const struct gpreempt_policy_node *pn, struct gpreemp
 	b->late_ns += passed_ns;
 	b->late_ns -= gpreempt_earlier(b->late_ns, due_ns);
 	b->launches += launches;
-	b->started |= launches;
+	beside_shows(b, launches);
 	b->waits_ns = beside_lower_waits(pn, b) ? b->waits_ns + passed_ns : 0;
-	if (now_ns < beside_too_late_ns(pn, b, now_ns) && b->waits_ns < gpreempt_debt_turn_ns(pn))
-		return;
-	b->late_ns = 0;
-	b->waits_ns = 0;
-	b->skip = BESIDE_SKIP;
-	b->allowed = false;
+	if (b->late_ns > BESIDE_LATE * beside_mean_ns(b) || b->waits_ns >= gpreempt_debt_turn_ns(pn))
+		beside_ends_trial(b);
+}
+
+static bool beside_others_run(const struct gpreempt_policy_node *pn,
+			      const struct gpreempt_policy_process *p)
+{
+	u32 i;
+
+	for (i = 0; i < pn->nr; i++)
+		if (pn->queues[i]->process != p && pn->queues[i]->had_demand &&
+		    !pn->queues[i]->preempted)
+			return true;
+	return false;
+}
+
+/*
+ * Nothing has followed a launch for long: a runlist tells whether waves of it wait for slots. Lower
+ * work leaves for that, and comes back if none do.
+ */
+static void beside_ask_the_silent(struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	u32 i;
+
+	for (i = 0; i < pn->nr; i++)
+		if (now_ns >= gpreempt_beside_silent_until(pn->queues[i]->process) &&
+		    beside_others_run(pn, pn->queues[i]->process))
+			gpreempt_demand_doubt(pn->queues[i], now_ns);
+	pn->silent_ns = GPREEMPT_FOREVER_NS;
+	for (i = 0; i < pn->nr + pn->nr_dormant; i++) {
+		struct gpreempt_policy_process *p = pn->queues[i]->process;
+		struct gpreempt_policy_beside *b = &p->beside;
+
+		if (now_ns >= gpreempt_beside_silent_until(p)) {
+			b->silent_ns = GPREEMPT_FOREVER_NS;
+			b->allowed = false;
+			b->episodes -= b->episodes == BESIDE_EPISODES;
+		}
+		pn->silent_ns = gpreempt_earlier(pn->silent_ns, gpreempt_beside_silent_until(p));
+	}
 }
 
 /**
@@ -171,6 +242,8 @@ void gpreempt_beside_account(struct gpreempt_policy_node *pn, u64 now_ns)
 	u64 passed_ns, switch_ns;
 	u32 i, launches;
 
+	if (now_ns >= pn->silent_ns)
+		beside_ask_the_silent(pn, now_ns);
 	if (!pn->beside_ns)
 		return;
 	for (i = 0; i < pn->nr && !b; i++)
@@ -188,9 +261,34 @@ void gpreempt_beside_account(struct gpreempt_policy_node *pn, u64 now_ns)
 		beside_learn_alone(b, passed_ns - switch_ns, launches);
 	b->is_alone = !b->lower_runs && (b->is_alone || launches);
 	if ((!b->allowed || b->launches >= BESIDE_MOST) &&
-	    now_ns - b->since_ns >= gpreempt_later(BESIDE_SWITCHES * demand_switch_ns(pn),
+	    now_ns - b->since_ns >= gpreempt_later(BESIDE_EPISODE * demand_switch_ns(pn),
 						   BESIDE_EPISODE * beside_mean_ns(b)))
-		beside_begin(b, true, now_ns);
+		beside_begin(b, BESIDE_BEGUN, now_ns);
+}
+
+/**
+ * gpreempt_beside_seen() - take in the waves of the process that was first
+ * @pn: the node, after gpreempt_beside_account() and all looks at it
+ * @now_ns: time of the samples
+ */
+void gpreempt_beside_seen(struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	struct gpreempt_policy_beside *b = NULL;
+	const struct gpreempt_policy_queue *q;
+
+	for (q = pn->busy; q; q = q->pass.next_busy) {
+		if (!beside_goes_on(pn, q->process))
+			continue;
+		b = &q->process->beside;
+		if (q->seen.waited)
+			b->episodes = 0;
+		if (!q->seen.waves_ns || !q->seen.waves)
+			continue;
+		b->shown = q->process->launches;
+		beside_shows(b, BESIDE_BEGUN);
+	}
+	if (b && b->allowed && b->lower_runs && now_ns >= beside_begins_ns(pn, b))
+		beside_ends_trial(b);
 }
 
 /**
@@ -205,7 +303,7 @@ bool gpreempt_beside_allowed(const struct gpreempt_policy_node *pn,
 {
 	if (!beside_possible(pn))
 		return false;
-	return beside_paused(pn, &p->beside) ? p->beside.allowed : beside_may_begin(&p->beside);
+	return beside_continues(pn, p) ? p->beside.allowed : beside_may_begin(&p->beside);
 }
 
 /**
@@ -221,21 +319,44 @@ bool gpreempt_beside_allowed(const struct gpreempt_policy_node *pn,
 bool gpreempt_beside_asks(const struct gpreempt_policy_node *pn, u64 now_ns)
 {
 	u64 stale_ns = gpreempt_debt_turn_ns(pn) / 4;
-	bool allowed = false, unknown = false;
+	bool allowed = false, unknown = false, doubted = false;
 	const struct gpreempt_policy_queue *q;
 
+	if (!pn->beside_ns && pn->silent_ns == GPREEMPT_FOREVER_NS)
+		return false;
 	for (q = pn->busy; q; q = q->pass.next_busy) {
 		const struct gpreempt_policy_beside *b = &q->process->beside;
 		u64 known_ns = gpreempt_later(q->seen.launched_ns, q->seen.waves_ns);
 
 		if (beside_goes_on(pn, q->process)) {
 			allowed = b->allowed && b->lower_runs;
-			unknown |= !q->pass.demand[0];
+			unknown |= !q->pass.demand[0] || b->shows < BESIDE_BEGUN;
+		} else if (gpreempt_beside_silent_until(q->process) < GPREEMPT_FOREVER_NS) {
+			doubted |= !q->pass.demand[0];
 		} else {
 			unknown |= !q->preempted && now_ns - known_ns >= stale_ns;
 		}
 	}
-	return allowed && unknown;
+	return doubted || (allowed && unknown);
+}
+
+/**
+ * gpreempt_beside_launched() - a launch is not known to have waves: did it end, or wait for slots?
+ * @pn: the node, after gpreempt_beside_seen()
+ * @p: a process that has launched
+ * @now_ns: time of the samples
+ */
+void gpreempt_beside_launched(struct gpreempt_policy_node *pn, struct gpreempt_policy_process *p,
+			      u64 now_ns)
+{
+	struct gpreempt_policy_beside *b = &p->beside;
+	u64 worked_ns = beside_goes_on(pn, p) ? now_ns - b->since_ns : 0;
+
+	if (!gpreempt_beside_allowed(pn, p) || !beside_others_run(pn, p))
+		return;
+	b->doubted = p->launches;
+	b->silent_ns = now_ns + BESIDE_SILENCE * (worked_ns + demand_short_gap_ns(pn));
+	pn->silent_ns = gpreempt_earlier(pn->silent_ns, b->silent_ns);
 }
 
 /**
@@ -250,13 +371,14 @@ void gpreempt_beside_decided(struct gpreempt_policy_node *pn, struct gpreempt_po
 			     bool lower_runs, bool acts, u64 now_ns)
 {
 	bool goes_on = first && beside_goes_on(pn, first);
+	bool continues = first && beside_continues(pn, first);
 	struct gpreempt_policy_beside *b;
 
 	pn->beside_ns = 0;
 	if (!first || !beside_possible(pn))
 		return;
 	b = &first->beside;
-	if (!beside_paused(pn, b))
+	if (!continues)
 		beside_begin(b, b->launched, now_ns);
 	b->is_alone = (b->is_alone || !goes_on) && !lower_runs;
 	b->begun = goes_on ? 0 : b->launched;
@@ -281,6 +403,7 @@ u64 gpreempt_beside_until(const struct gpreempt_policy_node *pn,
 {
 	const struct gpreempt_policy_beside *b = &p->beside;
 
-	return b->allowed && b->lower_runs ? beside_too_late_ns(pn, b, now_ns) :
-					     GPREEMPT_FOREVER_NS;
+	if (!b->allowed || !b->lower_runs)
+		return GPREEMPT_FOREVER_NS;
+	return gpreempt_earlier(beside_begins_ns(pn, b), beside_too_late_ns(b, now_ns) + 1);
 }

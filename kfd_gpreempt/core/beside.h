@@ -10,13 +10,25 @@
 #include "policy.h"
 
 void gpreempt_beside_account(struct gpreempt_policy_node *pn, u64 now_ns);
+void gpreempt_beside_seen(struct gpreempt_policy_node *pn, u64 now_ns);
 bool gpreempt_beside_allowed(const struct gpreempt_policy_node *pn,
 			     const struct gpreempt_policy_process *p);
 bool gpreempt_beside_asks(const struct gpreempt_policy_node *pn, u64 now_ns);
+void gpreempt_beside_launched(struct gpreempt_policy_node *pn, struct gpreempt_policy_process *p,
+			      u64 now_ns);
 void gpreempt_beside_decided(struct gpreempt_policy_node *pn, struct gpreempt_policy_process *first,
 			     bool lower_runs, bool acts, u64 now_ns);
 u64 gpreempt_beside_until(const struct gpreempt_policy_node *pn,
 			  const struct gpreempt_policy_process *p, u64 now_ns);
+
+/* When it is to be told whether the last launch of a process has ended; ~0: at no time */
+static inline u64 gpreempt_beside_silent_until(const struct gpreempt_policy_process *p)
+{
+	const struct gpreempt_policy_beside *b = &p->beside;
+	bool doubted = b->doubted == p->launches && b->shown != p->launches;
+
+	return b->silent_ns && doubted ? b->silent_ns : GPREEMPT_FOREVER_NS;
+}
 
 /* What it launched since the last decision at which it worked, at each such */
 static inline void gpreempt_beside_note(struct gpreempt_policy_process *p, u64 now_ns)

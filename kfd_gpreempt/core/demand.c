@@ -30,6 +30,19 @@ static bool demand_none_for_long(const struct gpreempt_policy_queue *q, u64 now_
 }
 
 /**
+ * gpreempt_demand_doubt() - it may have waves that wait for slots, whatever counters said
+ * @q: the queue
+ * @now_ns: now
+ *
+ * It has demand until a runlist tells.
+ */
+void gpreempt_demand_doubt(struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	demand_forget_waves(q, now_ns);
+	q->seen.in_doubt = true;
+}
+
+/**
  * gpreempt_demand_driver_off() - the driver keeps a queue off the device, or does not any more
  * @q: the queue, not preempted
  * @off: it does: its memory was evicted, its program suspended it, and the like
@@ -101,6 +114,8 @@ void gpreempt_demand_sample(struct gpreempt_policy_queue *q, u64 rptr, u64 wptr,
 		q->seen.blocked = false;
 		q->seen.tries = 0;
 		q->seen.in_kernel = false;
+		q->seen.in_doubt = false;
+		q->seen.waited = false;
 		q->seen.launched_ns = now_ns;
 		/* The pointers of a ring of dwords begin anew at its end. */
 		q->process->launches += rptr > q->seen.rptr ? rptr - q->seen.rptr : 1;
@@ -147,6 +162,7 @@ void gpreempt_demand_set_waves(struct gpreempt_policy_queue *q, u32 waves, u64 n
 		return;
 	}
 	q->seen.zero_ns = 0;
+	q->seen.in_doubt = false;
 	q->seen.restore_since_ns = 0;
 	q->seen.showed_none = false;
 	q->seen.active_ns = now_ns;
@@ -390,6 +406,18 @@ bool gpreempt_demand_counted_none(const struct gpreempt_policy_node *pn,
 	       now_ns - q->seen.launched_ns >= GPREEMPT_WAVES_LAG_NS;
 }
 
+/* A runlist tells: nothing of it is on its way. */
+static void demand_end_doubt(struct gpreempt_policy_queue *q, bool waited, u64 now_ns)
+{
+	q->seen.in_doubt = false;
+	q->seen.waited = waited;
+	if (waited)
+		return;
+	gpreempt_demand_set_waves(q, 0, now_ns);
+	q->seen.zero_ns = now_ns - GPREEMPT_WAVES_SETTLE_NS;
+	q->seen.restore_since_ns = 0;
+}
+
 /**
  * gpreempt_demand_saw() - take in what a runlist saved of a queue
  * @q: the queue, whose pointers are still those of its last sample
@@ -407,6 +435,8 @@ void gpreempt_demand_saw(struct gpreempt_policy_queue *q,
 			 now_ns - q->seen.launched_ns < GPREEMPT_WAVES_LAG_NS;
 
 	q->seen.checked |= !saved_waves && !launching;
+	if (q->seen.in_doubt && !launching)
+		demand_end_doubt(q, saved_waves, now_ns);
 	if (device->waves_saved && !launching)
 		gpreempt_demand_set_waves(q, saved_waves, now_ns);
 }

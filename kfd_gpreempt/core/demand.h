@@ -14,6 +14,7 @@
 
 #include "policy.h"
 
+void gpreempt_demand_doubt(struct gpreempt_policy_queue *q, u64 now_ns);
 void gpreempt_demand_driver_off(struct gpreempt_policy_queue *q, bool off, bool packets,
 				u64 now_ns);
 void gpreempt_demand_sample(struct gpreempt_policy_queue *q, u64 rptr, u64 wptr, u64 pending,
@@ -292,6 +293,8 @@ static inline enum demand demand_of_waves(const struct gpreempt_policy_node *pn,
 
 	if (!q->seen.used && !q->set.unseen)
 		return DEMAND_NONE;
+	if (q->seen.in_doubt)
+		return DEMAND_SURE;
 	if (!device->waves_known && q->set.unseen)
 		return DEMAND_SURE;
 	if (!device->waves_known)

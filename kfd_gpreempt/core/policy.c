@@ -465,7 +465,7 @@ static void policy_mark_processes(struct gpreempt_policy_node *pn, const struct 
 			policy_mark_process(pn, q);
 }
 
-/* What the queues of all processes but one say; NULL: of all. Marks those that work at the level. */
+/* What the queues of all processes but one say; NULL: of all. Marks those that make the level. */
 static struct level policy_level_without(struct gpreempt_policy_node *pn, bool assume,
 					 struct gpreempt_policy_process *without)
 {
@@ -1582,8 +1582,7 @@ static bool policy_waves_matter(struct gpreempt_policy_node *pn, u64 now_ns)
 	else if (pn->device.waves_saved)
 		gpreempt_demand_block_saved(pn, now_ns);
 	doubt = policy_look_at_all(pn, now_ns);
-	if (policy_drain_asks(pn, now_ns) ||
-	    (pn->beside_ns && gpreempt_beside_asks(pn, now_ns)))
+	if (policy_drain_asks(pn, now_ns) || gpreempt_beside_asks(pn, now_ns))
 		return true;
 	if (!doubt.matters)
 		return false;
@@ -2085,12 +2084,15 @@ static noinline void policy_note_demand(struct gpreempt_policy_queue *q, bool de
 }
 
 /* What is left of the last decision goes. */
-static inline void policy_begin_choice(struct gpreempt_policy_queue *q, u64 now_ns)
+static inline void policy_begin_choice(struct gpreempt_policy_node *pn,
+				       struct gpreempt_policy_queue *q, u64 now_ns)
 {
 	bool demand = q->pass.demand[1];
 
 	if (q->pass.demand[0])
 		gpreempt_beside_note(q->process, now_ns);
+	else if (q->seen.launched_ns == now_ns)
+		gpreempt_beside_launched(pn, q->process, now_ns);
 	q->came = false;
 	if (q->had_demand != demand)
 		policy_note_demand(q, demand, now_ns);
@@ -2140,7 +2142,7 @@ static u64 policy_choose_all(struct gpreempt_policy_node *pn, const struct level
 	for (i = 0; i < nr; i++) {
 		struct gpreempt_policy_queue *q = pn->queues[i];
 
-		policy_begin_choice(q, now_ns);
+		policy_begin_choice(pn, q, now_ns);
 		if (policy_unconcerned(q, level)) {
 			q->until_ns = GPREEMPT_FOREVER_NS;
 			policy_give_verdict(q, policy_verdict_of_idle(q), now_ns);
@@ -2452,9 +2454,9 @@ static u64 policy_note_beside(struct gpreempt_policy_node *pn, const struct leve
 			gpreempt_debt_outranked(pn, q->process, now_ns);
 	}
 	gpreempt_beside_decided(pn, works ? first : NULL, lower_runs, acts, now_ns);
-	return pn->beside_ns ?
-		       gpreempt_earlier(end_ns, gpreempt_beside_until(pn, first, now_ns)) :
-		       end_ns;
+	if (pn->beside_ns)
+		end_ns = gpreempt_earlier(end_ns, gpreempt_beside_until(pn, first, now_ns));
+	return gpreempt_earlier(end_ns, pn->silent_ns);
 }
 
 static noinline void policy_tell_shares(struct gpreempt_policy_node *pn, u64 now_ns)
@@ -2513,6 +2515,8 @@ void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns,
 
 	if (pn->asked || pn->unproven)
 		policy_look_again(pn, now_ns);
+	if (pn->beside_ns)
+		gpreempt_beside_seen(pn, now_ns);
 	policy_rank_all(pn, now_ns);
 	pn->changed = false;
 
@@ -2597,6 +2601,7 @@ bool gpreempt_policy_dormant(const struct gpreempt_policy_node *pn, struct gpree
 		if (pn->device.waves_saved || believed_until_ns <= now_ns)
 			return false;
 		*until_ns = gpreempt_earlier(*until_ns, believed_until_ns);
+		*until_ns = gpreempt_earlier(*until_ns, gpreempt_beside_silent_until(q->process));
 	}
 	if (q->verdict == GPREEMPT_VERDICT_NO_DEMAND)
 		policy_give_verdict(q, GPREEMPT_VERDICT_DORMANT, now_ns);

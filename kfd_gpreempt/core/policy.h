@@ -509,13 +509,17 @@ struct gpreempt_policy_job {
  * @late_ns: by so much lower work has slowed it; 0: not at all
  * @waits_ns: so long work below has had the device and no slots
  * @switch_ns: so much time after @at_ns is that of a hardware pass
+ * @silent_ns: if none follows until then, launch @doubted is not believed to have ended; 0: none
+ *	is in doubt
  * @noted_ns: when @seen was
  * @seen: &gpreempt_policy_process.launches at the last decision at which it worked
  * @launched: at that decision: what was new
+ * @shown: &gpreempt_policy_process.launches when it was last seen to have waves of the last one
+ * @doubted: &gpreempt_policy_process.launches of which the last may wait for slots
  * @begun: at @at_ns: what was launched before, if an episode began
- * @skip: for so many more episodes it has the device alone
+ * @episodes: which it had alone, as far as they matter
  * @allowed: lower work may run beside it in this episode
- * @started: it has launched in this episode, or that began in the middle of its work
+ * @shows: of this episode: so many launches are known, as far as they matter
  * @lower_runs: at @at_ns: some did
  * @is_alone: none has since this episode or a kernel began
  *
@@ -530,13 +534,16 @@ struct gpreempt_policy_beside {
 	u64 late_ns;
 	u64 waits_ns;
 	u64 switch_ns;
+	u64 silent_ns;
 	u64 noted_ns;
 	u32 seen;
 	u32 launched;
+	u32 shown;
+	u32 doubted;
 	u32 begun;
-	u16 skip;
+	u16 episodes;
+	u8 shows;
 	bool allowed;
-	bool started;
 	bool lower_runs;
 	bool is_alone;
 };
@@ -680,6 +687,8 @@ struct gpreempt_policy_queue_set {
  * @waves_ns: when @waves was read; 0: never since @moved_ns
  * @zero_ns: when @waves was first read as 0 and has been 0 since; 0: it is not 0
  * @checked: a runlist has saved no waves either since @moved_ns
+ * @in_doubt: counters show no waves, and yet some may wait for slots: the next runlist tells
+ * @waited: it told that some did
  * @in_kernel: it came back with waves, and has launched nothing since
  * @expected_met_ns: the @expected_until_ns whose work has come
  * @launched_ns: when @rptr last moved, or saved waves came back; 0: never
@@ -715,6 +724,8 @@ struct gpreempt_policy_queue_seen {
 	bool driver_off;
 	bool driver_off_with_work;
 	bool checked;
+	bool in_doubt;
+	bool waited;
 	bool in_kernel;
 	bool has_restore_rptr;
 	u64 restore_rptr;
@@ -1094,6 +1105,7 @@ extern const struct gpreempt_policy_ops *const gpreempt_policies[];
  * @sole: of the last decision: the only process with work on the device; to compare, it may be gone
  * @sole_job: the same of a job
  * @beside_ns: time of the last decision, if one process was first; 0: none was
+ * @silent_ns: no &gpreempt_policy_beside.silent_ns is earlier
  * @aged_until_ns: until when the last queues were let in by their age; 0: none was
  * @nr_relief: queues that were given a turn for a debt since the last decision
  * @saving: the budget makes a preemption wait
@@ -1160,6 +1172,7 @@ struct gpreempt_policy_node {
 	const struct gpreempt_policy_process *sole;
 	const struct gpreempt_policy_job *sole_job;
 	u64 beside_ns;
+	u64 silent_ns;
 	u64 aged_until_ns;
 	u32 nr_relief;
 	bool saving;

@@ -15,6 +15,10 @@
 #define LATE	3
 #define SKIP	1023
 
+#define SWITCH	(100 * US)
+/* So long at least a launch is in doubt: 64 short gaps. */
+#define SILENCE	(64 * (3 * SWITCH + 2 * POLL))
+
 /* One kernel of high, which takes so long. */
 static void high_runs(u64 kernel_ns)
 {
@@ -39,7 +43,7 @@ static void low_hogs_beside_new_high(void)
 {
 	node.params.max_hold_ns = 0;
 	node.params.poll_ns = POLL;
-	high->process->policy.beside.skip = 0;
+	high->process->policy.beside.episodes = SKIP;
 	start_hog(low);
 	passes_for(5 * MS, POLL);
 }
@@ -74,6 +78,23 @@ TEST(nothing_is_tried_before_it_is_known,
 	CHECK_EQ(low->preempted, LEARNT - 1);
 }
 
+TEST(short_gaps_end_no_episode,
+     "gaps that are worth no switch are part of the work before and after them: a thousand of them "
+     "do not make a trial")
+{
+	two_processes();
+	low_hogs_beside_new_high();
+	high->process->policy.beside.episodes = 0;
+	node.policy.pass_ns = SWITCH;
+	TIMES(2 * SKIP) {
+		submit(high, 1);
+		high_runs(KERNEL);
+		CHECK(!on_device(low));
+		finish(high);
+		pass_after(POLL);
+	}
+}
+
 TEST(work_that_stands_still_is_alone,
      "lower work is preempted once higher work that has begun is late by three of its kernels")
 {
@@ -103,6 +124,49 @@ TEST(work_that_does_not_begin_is_alone_at_once,
 	TIMES(20)
 		high_requests(4, KERNEL);
 	CHECK(low->preempted <= 2 + SKIP + 1);
+}
+
+/* No look has seen waves of the last launch of high, which has some or not. */
+static void high_falls_silent(u32 waves)
+{
+	high_has_learnt();
+	node.policy.pass_ns = SWITCH;
+	high->invisible = true;
+	submit(high, 1);
+	launch(high, 1, waves);
+	passes_for(SILENCE / 8, POLL);
+	CHECK(on_device(low));
+	time_until(low, false, 2 * SILENCE);
+	CHECK_EQ(low->preempted, 2);
+	high->invisible = false;
+}
+
+TEST(waves_without_slots_are_found,
+     "if nothing follows a launch of which no waves were seen, a runlist tells whether some wait "
+     "for slots: then they have the device, and so have those of the next thousand requests")
+{
+	high_falls_silent(8);
+	passes_for(10 * MS, POLL);
+	CHECK(!on_device(low));
+	finish(high);
+	passes_for(5 * MS, POLL);
+	CHECK(on_device(low));
+	TIMES(20)
+		high_requests(4, KERNEL);
+	CHECK_EQ(low->preempted, 22);
+}
+
+TEST(silence_is_believed_when_it_was_asked,
+     "if no waves wait, lower work comes back at once and stays beside the next requests; it is "
+     "asked once for each silence")
+{
+	high_falls_silent(0);
+	pass_after(POLL);
+	CHECK(on_device(low));
+	passes_for(2 * SILENCE, POLL);
+	TIMES(20)
+		high_requests(4, KERNEL);
+	CHECK_EQ(low->preempted, 2);
 }
 
 TEST(slow_work_is_alone_after_a_while,

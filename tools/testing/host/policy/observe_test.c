@@ -84,6 +84,7 @@ TEST(as_many_as_would_have_been, "over a hundred requests a node that observes c
 	u32 acted;
 
 	low_works();
+	node.params.drain_ns = 0;
 	TIMES(100) {
 		request(POLL, 5 * MS);
 		passes_for(20 * MS, POLL);

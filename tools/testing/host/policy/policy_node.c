@@ -58,13 +58,8 @@ void tap_reset(void)
 
 struct process *new_process(void)
 {
-	struct process *process;
-
 	CHECK(node.nr_processes < NR_QUEUES_MAX);
-	process = &node.processes[node.nr_processes++];
-	/* Nothing is tried beside it: most stories are about who yields. */
-	process->policy.beside.skip = 0xffff;
-	return process;
+	return &node.processes[node.nr_processes++];
 }
 
 struct queue *new_queue(struct process *process, s32 priority)
@@ -519,6 +514,12 @@ void act(void)
 	if (!node.decision.nr_preempt && !node.decision.nr_resume)
 		return;
 	node.nr_acting++;
+	for (i = 0; i < node.nr_queues; i++) {
+		struct queue *q = queue_of(node.policies[i]);
+
+		if (on_device(q) && q->policy.seen.in_doubt)
+			gpreempt_demand_saw(&q->policy, &node.device, q->waves, node.now_ns);
+	}
 	gpreempt_policy_overhead(&node.policy, node.pass_takes_ns, node.decision.nr_preempt, node.now_ns);
 }
 

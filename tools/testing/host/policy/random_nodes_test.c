@@ -254,7 +254,7 @@ static void make_wild(void)
 	node.turns_ns = one_in(4) ? random_below(5) * GPREEMPT_TURN_NS : 0;
 	node.pass_takes_ns = random_below(MS);
 	for (i = 0; i < node.nr_processes; i++) {
-		node.processes[i].policy.beside.skip = 0;
+		node.processes[i].policy.beside.episodes = 1023;
 		node.processes[i].policy.weight = one_in(2) ? 0 : 1 + random_below(300);
 		node.processes[i].policy.deadline_ns = one_in(2) ? 0 : 1 + random_below(50 * MS);
 		node.processes[i].policy.opt_out = one_in(8);

@@ -730,7 +730,7 @@ static void diluted_399(void)
 static void narrow(u32 units, u64 period_ns, u32 kernels, u64 kernel_ns, u32 low_units,
 		   u64 low_kernel_ns)
 {
-	begin(20 * SEC);
+	begin(120 * SEC);
 	add_requests(HIGH, period_ns, kernels, kernel_ns)->units = units;
 	add_endless(LOW, 1, low_kernel_ns)->units = low_units;
 	print_requests(0, 1);

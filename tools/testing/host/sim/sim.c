@@ -1206,9 +1206,11 @@ static void see_saved(u64 done_ns)
 {
 	u32 i;
 
-	for (i = 0; sim.config->device.runlists_tell && i < sim.nr_awake; i++) {
+	for (i = 0; i < sim.nr_awake; i++) {
 		struct queue *q = queue_of(sim.sampled[i]);
 
+		if (!sim.config->device.runlists_tell && !q->policy.seen.in_doubt)
+			continue;
 		if (mapped(q) || (q->policy.action == GPREEMPT_PREEMPT && !q->left_ns))
 			gpreempt_demand_saw(&q->policy, &sim.policy.device, q->left_ns, done_ns);
 	}
