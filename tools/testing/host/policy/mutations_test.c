@@ -14,3 +14,13 @@ TEST(mutations_are_noticed, "each way of breaking policy.c and policies.c that m
 	fflush(stdout);
 	CHECK_EQ(system(command), 0);
 }
+
+TEST(rules_can_be_switched_off, "each rule that ablation switches off is a mutation that applies")
+{
+	const char *command = getenv("ABLATE");
+
+	if (!command)
+		tap_skip("ABLATE is not set; make check sets it");
+	fflush(stdout);
+	CHECK_EQ(system(command), 0);
+}
