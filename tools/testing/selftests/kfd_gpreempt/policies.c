@@ -82,6 +82,58 @@ TEST_F_TIMEOUT(policies, earliest_deadline_first, 120)
 	EXPECT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
 }
 
+TEST_F_TIMEOUT(policies, a_reserved_part_is_had_beside_endless_short_deadlines, 120)
+{
+	struct actor *rival = worker(_metadata, 0, 1, self->slots, 60, 10 * MS);
+	struct actor *reserved = worker(_metadata, 0, 1, self->slots, 2, 10 * MS);
+	struct gpreempt_target both[2];
+	struct gpreempt *g;
+	size_t said;
+
+	ASSERT_STRICT_ORDER();
+	ASSERT_EQ(0, kfd_param_set_text("gpreempt_policy", "edf"));
+	set(_metadata, rival, GPREEMPT_PARAM_DEADLINE_US, 10000);
+	ASSERT_EQ(0, gpreempt_open(&g));
+	both[0] = gpreempt_target_process(reserved->pid, 0);
+	both[1] = gpreempt_target_process(rival->pid, 0);
+	ASSERT_EQ(0, gpreempt_set_runtime(g, &both[0], 80000, 200000));
+	/* What does not fit beside it is refused, and takes nothing from it. */
+	said = kfd_log_size();
+	EXPECT_EQ(-ENOSPC, gpreempt_set_runtime(g, &both[1], 130000, 200000));
+	EXPECT_TRUE(strstr(kfd_log_since(said), "does not fit"));
+	ASSERT_EQ(0, launch_interrupts(reserved, rival));
+	ASSERT_EQ(0, actor_wait(reserved, 0, LONG));
+	EXPECT_FALSE(actor_done(rival, 0));
+	ASSERT_EQ(0, gpreempt_set_runtime(g, &both[0], 0, 0));
+	EXPECT_EQ(0, gpreempt_set_runtime(g, &both[1], 130000, 200000));
+	gpreempt_close(g);
+	ASSERT_DONE_ONCE(rival, reserved);
+	EXPECT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
+}
+
+/* High waits for what low does, for example for a lock that it has. */
+TEST_F_TIMEOUT(policies, a_declared_wait_lends_the_rank, 120)
+{
+	struct actor *low = worker(_metadata, LOW_NICE, 1, self->slots, 40, 10 * MS);
+	struct actor *middle = worker(_metadata, LOW_NICE / 2, 1, self->slots, 100, 10 * MS);
+	struct actor *high = worker(_metadata, 0, 1, self->slots, 2, 10 * MS);
+
+	ASSERT_STRICT_ORDER();
+	ASSERT_EQ(0, launch_begins(low));
+	ASSERT_EQ(0, launch_begins(middle));
+	ASSERT_EQ(0, wait_state(low, 0, "preempted", LONG));
+	set(_metadata, high, GPREEMPT_PARAM_WAITS_FOR, low->pid);
+	ASSERT_EQ(0, wait_state(middle, 0, "preempted", LONG));
+	/* It waits no longer: low has its own rank again. */
+	set(_metadata, high, GPREEMPT_PARAM_WAITS_FOR, 0);
+	ASSERT_EQ(0, wait_state(low, 0, "preempted", LONG));
+	set(_metadata, high, GPREEMPT_PARAM_WAITS_FOR, low->pid);
+	ASSERT_ENDS_BEFORE(low, middle);
+	ASSERT_EQ(0, launch_preempts(high, middle));
+	ASSERT_DONE_ONCE(low, middle, high);
+	EXPECT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
+}
+
 /* Whoever is held when the policy changes and need not be under the new one runs; nothing is lost. */
 TEST_F_TIMEOUT(policies, switching_policies_loses_nothing, 120)
 {
