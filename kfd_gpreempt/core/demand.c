@@ -34,7 +34,7 @@ static bool demand_none_for_long(const struct gpreempt_policy_queue *q, u64 now_
  * @q: the queue
  * @now_ns: now
  *
- * It has demand until a runlist tells.
+ * It has demand until a runlist tells, for GPREEMPT_LAUNCHED_NS at most.
  */
 void gpreempt_demand_doubt(struct gpreempt_policy_queue *q, u64 now_ns)
 {
@@ -162,6 +162,7 @@ void gpreempt_demand_set_waves(struct gpreempt_policy_queue *q, u32 waves, u64 n
 		return;
 	}
 	q->seen.zero_ns = 0;
+	q->seen.waited |= q->seen.in_doubt;
 	q->seen.in_doubt = false;
 	q->seen.restore_since_ns = 0;
 	q->seen.showed_none = false;

@@ -293,7 +293,8 @@ static inline enum demand demand_of_waves(const struct gpreempt_policy_node *pn,
 
 	if (!q->seen.used && !q->set.unseen)
 		return DEMAND_NONE;
-	if (q->seen.in_doubt)
+	/* No runlist may come that tells, and not every backend asks. */
+	if (q->seen.in_doubt && now_ns - q->seen.moved_ns < GPREEMPT_LAUNCHED_NS)
 		return DEMAND_SURE;
 	if (!device->waves_known && q->set.unseen)
 		return DEMAND_SURE;

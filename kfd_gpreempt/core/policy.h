@@ -687,8 +687,8 @@ struct gpreempt_policy_queue_set {
  * @waves_ns: when @waves was read; 0: never since @moved_ns
  * @zero_ns: when @waves was first read as 0 and has been 0 since; 0: it is not 0
  * @checked: a runlist has saved no waves either since @moved_ns
- * @in_doubt: counters show no waves, and yet some may wait for slots: the next runlist tells
- * @waited: it told that some did
+ * @in_doubt: counters showed no waves, and yet some may wait for slots: the next runlist tells
+ * @waited: some did: a runlist told, or there were some when others had left
  * @in_kernel: it came back with waves, and has launched nothing since
  * @expected_met_ns: the @expected_until_ns whose work has come
  * @launched_ns: when @rptr last moved, or saved waves came back; 0: never

@@ -156,6 +156,32 @@ TEST(waves_without_slots_are_found,
 	CHECK_EQ(low->preempted, 22);
 }
 
+TEST(waves_without_slots_are_found_untold,
+     "where no runlist tells, waves show that wait for slots when lower work has left, and silence is "
+     "believed soon")
+{
+	node.untold = true;
+	high_falls_silent(8);
+	pass_after(POLL);
+	TIMES(10) {
+		pass_after(POLL);
+		CHECK(!on_device(low));
+	}
+	finish(high);
+	passes_for(5 * MS, POLL);
+	TIMES(20)
+		high_requests(4, KERNEL);
+	CHECK_EQ(low->preempted, 22);
+	tap_reset();
+	node.untold = true;
+	high_falls_silent(0);
+	passes_for(3 * MS, POLL);
+	CHECK(on_device(low));
+	TIMES(20)
+		high_requests(4, KERNEL);
+	CHECK_EQ(low->preempted, 2);
+}
+
 TEST(silence_is_believed_when_it_was_asked,
      "if no waves wait, lower work comes back at once and stays beside the next requests; it is "
      "asked once for each silence")

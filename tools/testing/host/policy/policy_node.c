@@ -517,7 +517,7 @@ void act(void)
 	for (i = 0; i < node.nr_queues; i++) {
 		struct queue *q = queue_of(node.policies[i]);
 
-		if (on_device(q) && q->policy.seen.in_doubt)
+		if (on_device(q) && q->policy.seen.in_doubt && !node.untold)
 			gpreempt_demand_saw(&q->policy, &node.device, q->waves, node.now_ns);
 	}
 	gpreempt_policy_overhead(&node.policy, node.pass_takes_ns, node.decision.nr_preempt, node.now_ns);

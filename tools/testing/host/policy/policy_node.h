@@ -64,6 +64,7 @@ struct queue {
  * @decision: of the last pass
  * @stack_kept: the control stack of each queue that was ever used says that waves were saved
  * @zero_waves: the counters of waves read 0, whatever runs
+ * @untold: no backend asks a runlist whether waves wait for slots
  * @turns_ns: firmware takes turns: so long it may take until it has come to each queue; 0: it does not
  * @nr_runlists: that were sent in order to know who has waves
  * @silent: waves in flight cannot be read, as while the driver changes the runlist all the time
@@ -98,6 +99,7 @@ struct node {
 	struct gpreempt_decision decision;
 	bool stack_kept;
 	bool zero_waves;
+	bool untold;
 	u64 turns_ns;
 	u32 nr_runlists;
 	bool silent;
