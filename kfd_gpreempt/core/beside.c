@@ -13,7 +13,7 @@
  * launches in the time for which it works and no other one has its rank or a higher one.
  *
  * While no lower work is on the device, a process learns the mean time M between its launches
- * *alone*. What hardware passes take is left out. A span of work, with its short gaps, is an
+ * *alone*. The time of hardware passes does not count. A span of work, with its short gaps, is an
  * episode, and so is each part of it that is as long as 16 switches and 16 M. After 1023 episodes
  * and 64 launches lower work may stay *beside* it, or come back. From then on the process is late
  * by the time that passes, less 33/32 M for each launch. Late by 3 M, it has lower work taken off
@@ -56,7 +56,7 @@
 #define BESIDE_EPISODE		16
 /* It may be late by so many of its launches: fewer are within what looks can tell of short ones. */
 #define BESIDE_LATE		3
-/* So many episodes it has the device alone at first, and after that: p99 is of others. */
+/* The first trial comes after so many episodes, and each one after a failure: p99 is of others. */
 #define BESIDE_EPISODES		1023
 /* Nothing may follow a launch without waves for so long, in times of what came before it. */
 #define BESIDE_SILENCE		64
@@ -102,7 +102,7 @@ static bool beside_may_begin(const struct gpreempt_policy_beside *b)
 	       b->launches < BESIDE_MOST;
 }
 
-/* So many launches show that its work has begun. */
+/* Counts launches of an episode, up to as many as show that its work has begun. */
 static void beside_shows(struct gpreempt_policy_beside *b, u32 launches)
 {
 	b->shows = gpreempt_earlier(b->shows + launches, BESIDE_BEGUN);
@@ -127,17 +127,14 @@ static u64 beside_mean_ns(const struct gpreempt_policy_beside *b)
 	return b->alone_ns / gpreempt_later(b->alone_launches, 1);
 }
 
-/* When it is too late, unless it launches. */
-static u64 beside_too_late_ns(const struct gpreempt_policy_beside *b, u64 now_ns)
+static u64 beside_most_ns(const struct gpreempt_policy_beside *b)
 {
-	u64 most_ns = BESIDE_LATE * beside_mean_ns(b);
-
-	return now_ns + (most_ns > b->late_ns ? most_ns - b->late_ns : 0);
+	return BESIDE_LATE * beside_mean_ns(b);
 }
 
 /*
- * When lower work goes unless it is known that higher work has begun. What finds room begins at
- * once, so it waits no longer than it does for work that is about to end.
+ * Lower work goes at this time unless higher work is known to have begun. Higher work that finds
+ * room begins at once, so it waits no longer than it does for work that is about to end.
  */
 static u64 beside_begins_ns(const struct gpreempt_policy_node *pn,
 			    const struct gpreempt_policy_beside *b)
@@ -180,7 +177,7 @@ static void beside_ends_trial(struct gpreempt_policy_beside *b)
 }
 
 static void beside_compare(const struct gpreempt_policy_node *pn, struct gpreempt_policy_beside *b,
-			   u64 passed_ns, u32 launches, u64 now_ns)
+			   u64 passed_ns, u32 launches)
 {
 	u64 due_ns = launches * (beside_mean_ns(b) + beside_mean_ns(b) / BESIDE_SLOWER_SHARE);
 
@@ -189,7 +186,7 @@ static void beside_compare(const struct gpreempt_policy_node *pn, struct gpreemp
 	b->launches += launches;
 	beside_shows(b, launches);
 	b->waits_ns = beside_lower_waits(pn, b) ? b->waits_ns + passed_ns : 0;
-	if (b->late_ns > BESIDE_LATE * beside_mean_ns(b) || b->waits_ns >= gpreempt_debt_turn_ns(pn))
+	if (b->late_ns > beside_most_ns(b) || b->waits_ns >= gpreempt_debt_turn_ns(pn))
 		beside_ends_trial(b);
 }
 
@@ -256,7 +253,7 @@ void gpreempt_beside_account(struct gpreempt_policy_node *pn, u64 now_ns)
 	switch_ns = gpreempt_earlier(b->switch_ns, passed_ns);
 	b->switch_ns -= switch_ns;
 	if (b->lower_runs && b->allowed)
-		beside_compare(pn, b, passed_ns - switch_ns, launches, now_ns);
+		beside_compare(pn, b, passed_ns - switch_ns, launches);
 	else if (b->is_alone)
 		beside_learn_alone(b, passed_ns - switch_ns, launches);
 	b->is_alone = !b->lower_runs && (b->is_alone || launches);
@@ -402,8 +399,9 @@ u64 gpreempt_beside_until(const struct gpreempt_policy_node *pn,
 			  const struct gpreempt_policy_process *p, u64 now_ns)
 {
 	const struct gpreempt_policy_beside *b = &p->beside;
+	u64 most_ns = beside_most_ns(b), left_ns = most_ns - gpreempt_earlier(most_ns, b->late_ns);
 
 	if (!b->allowed || !b->lower_runs)
 		return GPREEMPT_FOREVER_NS;
-	return gpreempt_earlier(beside_begins_ns(pn, b), beside_too_late_ns(b, now_ns) + 1);
+	return gpreempt_earlier(beside_begins_ns(pn, b), now_ns + left_ns + 1);
 }

@@ -141,6 +141,17 @@ static void high_falls_silent(u32 waves)
 	high->invisible = false;
 }
 
+/* Its waves waited: low leaves for each of the next requests. */
+static void high_is_alone_from_now_on(void)
+{
+	finish(high);
+	passes_for(5 * MS, POLL);
+	CHECK(on_device(low));
+	TIMES(20)
+		high_requests(4, KERNEL);
+	CHECK_EQ(low->preempted, 22);
+}
+
 TEST(waves_without_slots_are_found,
      "if nothing follows a launch of which no waves were seen, a runlist tells whether some wait "
      "for slots: then they have the device, and so have those of the next thousand requests")
@@ -148,12 +159,7 @@ TEST(waves_without_slots_are_found,
 	high_falls_silent(8);
 	passes_for(10 * MS, POLL);
 	CHECK(!on_device(low));
-	finish(high);
-	passes_for(5 * MS, POLL);
-	CHECK(on_device(low));
-	TIMES(20)
-		high_requests(4, KERNEL);
-	CHECK_EQ(low->preempted, 22);
+	high_is_alone_from_now_on();
 }
 
 TEST(waves_without_slots_are_found_untold,
@@ -167,11 +173,7 @@ TEST(waves_without_slots_are_found_untold,
 		pass_after(POLL);
 		CHECK(!on_device(low));
 	}
-	finish(high);
-	passes_for(5 * MS, POLL);
-	TIMES(20)
-		high_requests(4, KERNEL);
-	CHECK_EQ(low->preempted, 22);
+	high_is_alone_from_now_on();
 	tap_reset();
 	node.untold = true;
 	high_falls_silent(0);

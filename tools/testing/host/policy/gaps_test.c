@@ -93,8 +93,10 @@ TEST(requests_wait_behind_nobody_for_the_budget,
 	EACH_CASE_ANEW(i, gaps_ns) {
 		high_and_hog();
 		node.params.overhead_pct = 0;
+		/* Nothing is tried beside high. */
+		node.params.drain_ns = 0;
 		back = 0;
-		for (k = 0; k < 1000; k++) {
+		for (k = 0; k < 2000; k++) {
 			submit(high, 1);
 			pass_after(POLL);
 			if (on_device(low))
@@ -105,7 +107,7 @@ TEST(requests_wait_behind_nobody_for_the_budget,
 			passes_for(gaps_ns[i], POLL);
 			back += on_device(low);
 		}
-		CHECK(gaps_ns[i] < MS || back > 250);
+		CHECK(gaps_ns[i] < MS || back > 500);
 	}
 }
 

@@ -34,13 +34,8 @@ BOUND = re.compile(r"^(\w+) +\d+ loads, +(\d+) beyond, worst +([\d.]+)")
 
 def ablations(options, sources):
     """(name, what it is, {file: text})"""
-    rules, mutations = {}, {}
-    for path, into in ((options.rules, rules), (options.mutations, mutations)):
-        for line in open(path):
-            if line.strip() and not line.startswith("#"):
-                name, text = line.strip().split(None, 1)
-                into[name] = text
-    for name, what in rules.items():
+    mutations = dict(mutate.listed(options.mutations))
+    for name, what in mutate.listed(options.rules):
         if name not in mutations:
             sys.exit(f"ablate: {name} is in {options.rules} and not in {options.mutations}")
         changed = {file: mutate.substitute(text, mutations[name]) for file, text in sources.items()}

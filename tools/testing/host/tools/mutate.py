@@ -131,12 +131,15 @@ def substitute(source, text):
     return source
 
 
+def listed(path):
+    """(name, the rest of its line)"""
+    with open(path) as lines:
+        return [line.strip().split(None, 1) for line in lines if line.strip() and not line.startswith("#")]
+
+
 def listed_mutants(sources, path):
     """(name, {(file, function name): body})"""
-    for line in open(path):
-        if line.startswith("#") or not line.strip():
-            continue
-        name, text = line.strip().split(None, 1)
+    for name, text in listed(path):
         changes = {}
         for file, source in sources.items():
             changed = substitute(source, text)
