@@ -400,6 +400,11 @@ static inline void demand_note_active(struct gpreempt_policy_queue *q, u64 now_n
 	q->seen.active_ns = now_ns;
 }
 
+static inline bool demand_recently_active(const struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	return q->seen.active_ns && now_ns - q->seen.active_ns < GPREEMPT_CONTENDED_NS;
+}
+
 /* It had the device before all others, and nothing to do there. */
 static inline void demand_note_none(struct gpreempt_policy_queue *q)
 {

@@ -100,9 +100,9 @@
  * * the overhead budget delays preemptions (``gpreempt_overhead_pct``),
  * * the minimum run delays the preemption of one queue (``gpreempt_min_run_us``),
  * * work that is about to end is waited for instead of being preempted (``gpreempt_drain_us``),
- * * the resume delay delays resumes (``gpreempt_resume_delay_us``). So do short gaps and the
- *   overhead budget, under ``hpf`` only. Under ``wfq`` a turn lasts over short gaps (`Shares`_);
- *   under ``edf`` a gap is another queue's turn.
+ * * the resume delay delays resumes (``gpreempt_resume_delay_us``). So do short gaps, under ``hpf``
+ *   only. Under ``wfq`` a turn lasts over short gaps (`Shares`_); under ``edf`` a gap is another
+ *   queue's turn.
  *
  * Strict priority can wait for itself for ever, through a chain that the blocked rule does not see.
  * A turn for a debt ends that. Sharing the device would not: the device restores the higher queue's
@@ -110,6 +110,7 @@
  */
 
 #include "beside.h"
+#include "budget.h"
 #include "debt.h"
 #include "demand.h"
 #include "rules/share.h"
@@ -294,35 +295,6 @@ static bool policy_shows_none(const struct gpreempt_policy_node *pn,
 	       !policy_fixed_works(pn);
 }
 
-/* Overhead that time has not paid for yet. */
-static u64 policy_overhead_left(const struct gpreempt_policy_node *pn, u64 now_ns)
-{
-	u64 paid_ns = (now_ns - pn->overhead_at_ns) / 100 * pn->params.overhead_pct;
-
-	return pn->overhead_ns > paid_ns ? pn->overhead_ns - paid_ns : 0;
-}
-
-/* Time until the budget has room for a preemption, after @more_ns of overhead. */
-static u64 policy_budget_wait_after(const struct gpreempt_policy_node *pn, u64 more_ns, u64 now_ns)
-{
-	u32 pct = pn->params.overhead_pct;
-	u64 window_ns = GPREEMPT_OVERHEAD_WINDOW_NS / 100 * pct;
-	u64 left_ns = policy_overhead_left(pn, now_ns) + gpreempt_earlier(more_ns, window_ns / 2);
-
-	if (!pct || left_ns <= window_ns)
-		return 0;
-	return (left_ns - window_ns) * 100 / pct + 100;
-}
-
-/*
- * Taking it off because of another node is no safety, so it never takes more than half of the
- * budget: what is above on this node has the rest.
- */
-static bool policy_budget_half_left(const struct gpreempt_policy_node *pn, u64 now_ns)
-{
-	return !policy_budget_wait_after(pn, GPREEMPT_FOREVER_NS, now_ns);
-}
-
 /*
  * Until when is its job off other nodes that this one follows? Where ranks move by themselves these
  * are the ones before it: a job leaves the later nodes for what takes it off the first one, and has
@@ -353,8 +325,7 @@ static noinline enum demand policy_look_at_job(const struct gpreempt_policy_node
 	q->pass.works = demand == DEMAND_SURE ||
 			(demand == DEMAND_MAYBE && demand_of_launch(q, now_ns) == DEMAND_SURE);
 	q->pass.spins = job->gang && now_ns < policy_out_elsewhere(pn, job) &&
-			!q->pass.relieved && !policy_fixed(q) &&
-			(q->preempted || policy_budget_half_left(pn, now_ns));
+			!q->pass.relieved && !policy_fixed(q);
 	q->pass.follows = demand != DEMAND_SURE && !q->seen.driver_off &&
 			  now_ns < job->wanted_until_ns && !pn->ops->rotates &&
 			  q->priority <= job->wanted_priority;
@@ -562,9 +533,13 @@ static bool policy_in_min_run(const struct gpreempt_policy_queue *q,
 	       now_ns - q->seen.run_ns < params->min_run_ns;
 }
 
-static u64 policy_budget_wait(const struct gpreempt_policy_node *pn, u64 now_ns)
+/* How long has what is at the level to wait before others are taken off for it? */
+static u64 policy_budget_wait(const struct gpreempt_policy_node *pn, const struct level *level,
+			      u64 now_ns)
 {
-	return policy_budget_wait_after(pn, 0, now_ns);
+	/* The owners of turns pay in service. */
+	return level->relief || pn->ops->rotates ?
+		       0 : gpreempt_budget_wait(pn, level->priority, now_ns);
 }
 
 /*
@@ -796,10 +771,9 @@ static void policy_find_inversion(const struct gpreempt_policy_node *pn, struct 
 		level->inversion = true;
 		level->preempts |= !policy_in_min_run(q, &pn->params, level, now_ns);
 	}
-	/* Safety is not for sale. */
-	if (level->preempts && !level->relief &&
-	    (policy_budget_wait(pn, now_ns) ||
-	     (pn->jobs && policy_level_is_shut(pn, level, assume, now_ns))))
+	if (level->preempts &&
+	    (policy_budget_wait(pn, level, now_ns) ||
+	     (pn->jobs && !level->relief && policy_level_is_shut(pn, level, assume, now_ns))))
 		level->preempts = false;
 	if (level->preempts && pn->params.drain_ns)
 		policy_find_drain(pn, level, now_ns, assume);
@@ -807,24 +781,17 @@ static void policy_find_inversion(const struct gpreempt_policy_node *pn, struct 
 
 /*
  * Those above it are silent: when may it come back? Not before the time that was asked for, nor
- * before it is clear that this is none of the short gaps that they had before. And not before the
- * budget has room for their return: otherwise they would have to wait behind it.
+ * before it is clear that this is none of the short gaps that they had before.
  */
 static u64 policy_resume_from(const struct gpreempt_policy_node *pn,
-			      const struct gpreempt_policy_queue *q, u64 now_ns)
+			      const struct gpreempt_policy_queue *q)
 {
-	u64 delay_ns = pn->params.resume_delay_ns, wait_ns, from_ns;
+	u64 gap_ns;
 
 	if (pn->ops->rotates)
 		return pn->kept_until_ns;
-	wait_ns = policy_budget_wait_after(pn, demand_switch_ns(pn), now_ns);
-	delay_ns = gpreempt_later(delay_ns, demand_gap_wait_ns(&q->gaps, demand_short_gap_ns(pn)));
-	from_ns = q->outranked_ns + delay_ns;
-	if (wait_ns)
-		from_ns = gpreempt_later(
-			from_ns, gpreempt_earlier(now_ns + wait_ns,
-						  q->outranked_ns + demand_switch_ns(pn)));
-	return from_ns;
+	gap_ns = demand_gap_wait_ns(&q->gaps, demand_short_gap_ns(pn));
+	return q->outranked_ns + gpreempt_later(pn->params.resume_delay_ns, gap_ns);
 }
 
 /* Nothing outranks it any more. */
@@ -836,7 +803,7 @@ static noinline bool policy_resume_delayed(const struct gpreempt_policy_node *pn
 		      (q->process->turn_above ||
 		       q->process->debt_ns >= 2 * gpreempt_debt_turn_ns(pn));
 
-	return !debtor && !policy_fixed(q) && now_ns < policy_resume_from(pn, q, now_ns);
+	return !debtor && !policy_fixed(q) && now_ns < policy_resume_from(pn, q);
 }
 
 /* The least time that is worth switching for. */
@@ -1083,11 +1050,6 @@ static inline void policy_give_verdict(struct gpreempt_policy_queue *q,
 	q->verdict_ns = now_ns;
 }
 
-static bool policy_recently_active(const struct gpreempt_policy_queue *q, u64 now_ns)
-{
-	return q->seen.active_ns && now_ns - q->seen.active_ns < GPREEMPT_CONTENDED_NS;
-}
-
 /* ACTIVE: recently; UNARMED: no doorbell announces its work */
 enum whom { ALL, ACTIVE, UNARMED };
 
@@ -1111,7 +1073,7 @@ static enum rivals policy_can_outrank(struct gpreempt_policy_node *pn, u64 now_n
 		s32 standing = pn->jobs && q->pass.spins ? GPREEMPT_PRIORITY_MIN - 1 : q->standing;
 		struct gpreempt_policy_process *p = q->process;
 
-		if (whom == ACTIVE && !policy_recently_active(q, now_ns))
+		if (whom == ACTIVE && !demand_recently_active(q, now_ns))
 			continue;
 		if (whom == UNARMED && p->armed)
 			continue;
@@ -1810,7 +1772,7 @@ static noinline u64 policy_first_deadline(const struct gpreempt_policy_node *pn,
 						  policy_old_enough(pn, q, since_ns, now_ns));
 		if (demand_is_off(q) && q->missing <= 0 &&
 		    policy_resume_delayed(pn, q, now_ns))
-			end_ns = gpreempt_earlier(end_ns, policy_resume_from(pn, q, now_ns));
+			end_ns = gpreempt_earlier(end_ns, policy_resume_from(pn, q));
 	} else if (policy_outranked(q) && policy_in_min_run(q, params, level, now_ns)) {
 		end_ns = gpreempt_earlier(end_ns, q->seen.run_ns + params->min_run_ns);
 	} else if (q->verdict == GPREEMPT_VERDICT_DRAINS) {
@@ -2011,7 +1973,7 @@ static void policy_time_to_next(const struct gpreempt_policy_node *pn, u64 end_n
 
 	next_ns = gpreempt_earlier(next_ns, pn->params.interval_ns);
 	if (pn->saving)
-		next_ns = gpreempt_earlier(next_ns, policy_budget_wait(pn, now_ns));
+		next_ns = gpreempt_earlier(next_ns, pn->saved_up_ns - now_ns);
 	if (pn->drain.at_ns)
 		next_ns = gpreempt_earlier(next_ns, pn->drain.next_ns);
 	if (pn->ops->next_ns)
@@ -2255,12 +2217,6 @@ static s32 policy_top_of(const struct gpreempt_policy_queue *q)
 	return job->top > job->top_elsewhere ? job->top : job->top_elsewhere;
 }
 
-/* Which part of its service may leaving cost a job, in percent? */
-static u32 policy_leave_pct(const struct gpreempt_policy_node *pn)
-{
-	return pn->params.overhead_pct ? pn->params.overhead_pct : GPREEMPT_JOB_LEAVE_PCT;
-}
-
 /*
  * What other nodes have charged it for comes in, and its service since the last decision pays: it
  * works here, and is off no other node.
@@ -2273,7 +2229,7 @@ static void policy_pay_leaving(const struct gpreempt_policy_node *pn,
 	if (job->works && now_ns > job->serves_from_ns)
 		served_ns = now_ns - gpreempt_later(job->told_ns, job->serves_from_ns);
 	job->unpaid_ns -=
-		gpreempt_earlier(job->unpaid_ns, served_ns / 100 * policy_leave_pct(pn));
+		gpreempt_earlier(job->unpaid_ns, served_ns / 100 * gpreempt_budget_pct(pn));
 	if (job->out || now_ns < job->out_until_ns)
 		job->serves_from_ns = now_ns + demand_switch_ns(pn);
 	/* What was before it came here is not its own. A node that goes takes its part along. */
@@ -2290,7 +2246,7 @@ static void policy_begin_out(const struct gpreempt_policy_node *pn,
 			     struct gpreempt_policy_job *job)
 {
 	u64 cost_ns = pn->ops->rotates ? 0 : 2 * demand_switch_ns(pn);
-	u64 most_ns = GPREEMPT_OVERHEAD_WINDOW_NS / 100 * policy_leave_pct(pn);
+	u64 most_ns = GPREEMPT_OVERHEAD_WINDOW_NS / 100 * gpreempt_budget_pct(pn);
 
 	job->leaves = !cost_ns || job->unpaid_ns + cost_ns <= most_ns;
 	if (!job->leaves)
@@ -2383,7 +2339,7 @@ static noinline void policy_tell_jobs(struct gpreempt_policy_node *pn, u64 now_n
 		q->out = (!pn->ops->rotates || pn->ops->credits) && policy_is_out(pn, q, first);
 		job->out |= q->out;
 		if (pn->saving && policy_makes_level(q, true) && policy_rank(q) == pn->level_rank)
-			job->shut_until_ns = now_ns + policy_budget_wait(pn, now_ns);
+			job->shut_until_ns = pn->saved_up_ns;
 		/* What waits here for another node is due there. */
 		due_ns = pn->ops->due_ns && q->pass.works ? pn->ops->due_ns(q) : 0;
 		if (due_ns && (!job->due_ns || due_ns < job->due_ns))
@@ -2469,19 +2425,26 @@ static noinline void policy_tell_shares(struct gpreempt_policy_node *pn, u64 now
 			gpreempt_share_runs(pn, q);
 }
 
-/* For which time does a budget make preemptions wait? */
+/* How long does a budget make preemptions wait, and which one pays for this pass? */
 static void policy_find_wait(struct gpreempt_policy_node *pn, const struct level *level,
 			     u64 now_ns, struct gpreempt_decision *decision)
 {
 	bool waits = level->inversion && !level->preempts;
-	u64 wait_ns = waits ? policy_budget_wait(pn, now_ns) : 0;
+	u64 wait_ns = waits ? policy_budget_wait(pn, level, now_ns) : 0;
 
-	pn->paid_ns = now_ns + wait_ns;
+	pn->saved_up_ns = now_ns + wait_ns;
+	pn->paid_ns = pn->saved_up_ns;
 	if (pn->jobs && waits)
 		pn->paid_ns = gpreempt_later(pn->paid_ns,
 					     policy_level_is_shut(pn, level, true, now_ns));
 	decision->over_budget = wait_ns && !pn->saving;
 	pn->saving = wait_ns;
+	/* What returns goes back to where this took it from. */
+	if (!level->preempts)
+		return;
+	pn->pays = !level->relief && !pn->ops->rotates &&
+		   !gpreempt_budget_exempts(pn, level->priority, now_ns);
+	pn->payer = level->priority;
 }
 
 /* Could a queue outrank another one, now or with its next work? */
@@ -2592,7 +2555,7 @@ bool gpreempt_policy_dormant(const struct gpreempt_policy_node *pn, struct gpree
 	/* A queue with packets is active. A queue that comes back with work is not announced. */
 	if (pn->ops->rotates || pn->nr_entities || q->set.unseen ||
 	    (q->seen.driver_off && q->seen.driver_off_with_work) ||
-	    policy_recently_active(q, now_ns) ||
+	    demand_recently_active(q, now_ns) ||
 	    (!left && (demand_is_off(q) || q->set.hold)) ||
 	    q->pass.demand[1] || q->pass.spins || q->request.since_ns > q->request.ended_ns ||
 	    q->process->turn || now_ns < q->aged_until_ns)
@@ -2773,20 +2736,16 @@ void gpreempt_policy_overhead(struct gpreempt_policy_node *pn, u64 elapsed_ns, b
 			      u64 now_ns)
 {
 	/* Flags alone cost the device nothing. */
-	u64 cost_ns = elapsed_ns + demand_stamp_ns(pn->device.connect_ns, elapsed_ns), overhead_ns;
+	u64 cost_ns = elapsed_ns + demand_stamp_ns(pn->device.connect_ns, elapsed_ns);
 
 	if (preempted)
 		cost_ns += demand_restore_ns(pn, elapsed_ns);
 	/*
-	 * A hold is paid for by its queue. Otherwise holds in a loop would make preemptions and
-	 * resumes of others wait.
+	 * A hold is paid for by its queue. Otherwise holds in a loop would make preemptions of
+	 * others wait.
 	 */
-	overhead_ns = policy_overhead_left(pn, now_ns) + (pn->on_request ? 0 : cost_ns);
-	/* One pass that waited for a device in trouble must not cost minutes of service. */
-	pn->overhead_ns = pn->params.overhead_pct ?
-				  gpreempt_earlier(overhead_ns, GPREEMPT_OVERHEAD_WINDOW_NS) :
-				  0;
-	pn->overhead_at_ns = now_ns;
+	if (!pn->on_request)
+		gpreempt_budget_spend(pn, cost_ns, now_ns);
 
 	if (preempted && elapsed_ns)
 		policy_note_save(pn, elapsed_ns);

@@ -192,10 +192,14 @@
  */
 #define GPREEMPT_OVERHEAD_WINDOW_NS	100000000ULL
 /*
- * In percent of its service, leaving other nodes may cost a job so much where gpreempt_overhead_pct
- * says nothing. What leaves eight nodes for one in a hundred requests a second pays 5.
+ * In percent, where gpreempt_overhead_pct is 0: each priority but the highest has so much of the
+ * time for saving and restoring. It is about what the background loses in published measurements
+ * of two-level sharing. Leaving other nodes may cost a job as much of its service: a job that
+ * leaves eight nodes for one, a hundred times a second, pays 5.
  */
-#define GPREEMPT_JOB_LEAVE_PCT		10
+#define GPREEMPT_OVERHEAD_PCT		10
+/* So many priorities that spend within the same window have a budget each. */
+#define GPREEMPT_BUDGET_BUCKETS		8
 
 /* Ageing lets nothing in for less: switching shall not take more than an eighth of it. */
 #define GPREEMPT_RELIEF_TURN_NS		1000000ULL
@@ -954,7 +958,8 @@ struct gpreempt_policy_queue {
  * @drain_ns: so long at most those above wait for work that is about to end, instead of having it
  *	taken off the device; 0: never
  * @slice_ns: wfq: how long a share has the device before another one that is behind gets it
- * @overhead_pct: saving and restoring may take this share of time, in percent; 0: any
+ * @overhead_pct: for each priority and those above it, saving and restoring may take this share of
+ *	time, in percent; 0: GPREEMPT_OVERHEAD_PCT, and any for the highest
  * @observe: decide as ever, but take nothing off the device: what would be is @spared. What is
  *	preempted comes back.
  */
@@ -994,6 +999,16 @@ struct gpreempt_policy_device {
 	bool waves_known;
 	bool waves_saved;
 	bool waves_counted;
+};
+
+/**
+ * struct gpreempt_policy_bucket - what was spent on saving and restoring
+ * @priority: of the lowest work that it was for
+ * @spent_ns: for this priority and those above it, less what time has paid
+ */
+struct gpreempt_policy_bucket {
+	s32 priority;
+	u64 spent_ns;
 };
 
 /**
@@ -1090,9 +1105,11 @@ extern const struct gpreempt_policy_ops *const gpreempt_policies[];
  * @contended_ns: when the node was last found contended
  * @cost_ns: what the last pass cost, as the time until the next one that pays for it
  * @last_cost_ns: the same, whatever came between
- * @overhead_ns: time spent saving and restoring that the budget has not yet paid for at
- *	@overhead_at_ns
- * @overhead_at_ns: see @overhead_ns
+ * @buckets: what was spent on saving and restoring at @spent_at_ns, from the highest priority on
+ * @nr_buckets: so many
+ * @spent_at_ns: see @buckets
+ * @payer: the priority that the last preemption was for
+ * @pays: its budget pays; false: it has none, or that was for a debt or a turn
  * @acting_ns: time of the last decision that had something carried out
  * @acted_ns: when a hardware pass last ended
  * @pass_ns: the longest of the last hardware passes, see GPREEMPT_PASS_FADE_SHARE
@@ -1109,6 +1126,7 @@ extern const struct gpreempt_policy_ops *const gpreempt_policies[];
  * @aged_until_ns: until when the last queues were let in by their age; 0: none was
  * @nr_relief: queues that were given a turn for a debt since the last decision
  * @saving: the budget makes a preemption wait
+ * @saved_up_ns: until then
  * @paid_ns: of the last decision: when the budget has room for a preemption, here and on the other
  *	nodes of the job that it is for
  * @on_request: of the last decision: all that it has carried out is that holds begin or end
@@ -1158,8 +1176,11 @@ struct gpreempt_policy_node {
 	u64 contended_ns;
 	u64 cost_ns;
 	u64 last_cost_ns;
-	u64 overhead_ns;
-	u64 overhead_at_ns;
+	struct gpreempt_policy_bucket buckets[GPREEMPT_BUDGET_BUCKETS];
+	u32 nr_buckets;
+	u64 spent_at_ns;
+	s32 payer;
+	bool pays;
 	u64 acting_ns;
 	u64 acted_ns;
 	u64 pass_ns;
@@ -1176,6 +1197,7 @@ struct gpreempt_policy_node {
 	u64 aged_until_ns;
 	u32 nr_relief;
 	bool saving;
+	u64 saved_up_ns;
 	u64 paid_ns;
 	bool on_request;
 	u64 ranked_ns;

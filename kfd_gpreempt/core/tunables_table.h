@@ -52,8 +52,10 @@
 	NUMBER(BLOCKED_US, blocked_us, TUNABLES, US, 2000, 100, 10000000, "; 0: never", params.blocked_ns,			\
 	       "Microseconds without progress and without waves after which a queue is taken to wait for something "		\
 	       "else than the GPU")												\
-	NUMBER(OVERHEAD_PCT, overhead_pct, TUNABLES, PCT, 0, 1, 50, "; 0: any", params.overhead_pct,				\
-	       "Percent of time that saving and restoring may take before preemptions are spaced out")				\
+	NUMBER(OVERHEAD_PCT, overhead_pct, TUNABLES, PCT, 0, 1, 50, "; 0: 10, and any for the highest",				\
+	       params.overhead_pct,												\
+	       "Percent of time that saving and restoring may take for a priority and those above it, before its "		\
+	       "preemptions are spaced out")											\
 	NUMBER(AGING_MS, aging_ms, TUNABLES, MS, 0, 1, 3600000, "; 0: never", params.aging_ns,					\
 	       "Milliseconds after which a preempted queue with work gains a step of priority, up to equality with "		\
 	       "those above")													\

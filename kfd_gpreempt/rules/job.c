@@ -51,9 +51,9 @@
  * always stayed.
  *
  * *What a job can take from others.* Demand counts with the priority of the work that it comes
- * from, and is announced work otherwise: every user may announce work. A node preempts for a job
- * that is off elsewhere only as long as half of its overhead budget is left; the rest belongs to
- * its own decisions. It joins the relief of another node within its own, and else at most once in
+ * from, and is announced work otherwise: every user may announce work. Where a job could run and
+ * leaves because it is off elsewhere, the work that has the node instead pays for it, out of its
+ * overhead budget. A job joins the relief of another node within its own, and else at most once in
  * the time between two of its own. So what is above all keeps 96 % instead of 98, and what else
  * starves there may wait twice as long. From then on the reliefs of both nodes come at the same
  * time.

@@ -2,8 +2,7 @@
 /*
  * budget_test.c - the overhead budget
  *
- * Saving and restoring take their share of the time. Preemptions wait for room in it, resumes for a
- * while.
+ * Saving and restoring take their share of the time. Preemptions wait for room in it.
  */
 #include "demand.h"
 #include "policy_node.h"
@@ -70,7 +69,7 @@ TEST(no_budget_no_wait, "gpreempt_overhead_pct=0 lets saving and restoring take 
 static void budget_is_used_up(void)
 {
 	low_works();
-	gpreempt_policy_overhead(&node.policy, 20 * MS, false, node.now_ns);
+	spend(high, 20 * MS);
 	start_hog(high);
 	CHECK_AFTER(POLL, on_device(low));
 	CHECK(node.decision.inversion);
@@ -100,20 +99,19 @@ TEST(the_budget_says_when, "a preemption that waits for the budget is looked at 
 	node.params.poll_ns = 0;
 	node.params.interval_ns = SEC;
 	low_works();
-	gpreempt_policy_overhead(&node.policy, 20 * MS, false, node.now_ns);
+	spend(high, 20 * MS);
 	start_hog(high);
 	CHECK_AFTER(0, on_device(low));
 	/* 10 ms more than 10 % of 100 ms; and what is lost by dividing. */
 	CHECK_EQ(node.decision.next_ns, 100 * MS + 100);
-	node.policy.params.overhead_pct = 0;
-	gpreempt_policy_overhead(&node.policy, MS, false, node.now_ns);
-	CHECK_EQ(node.policy.overhead_ns, 0);
+	node.params.overhead_pct = 0;
+	CHECK_AFTER(POLL, !on_device(low));
 }
 
 TEST(one_slow_pass_does_not_stop_service, "a hardware pass of seconds is not held against the node for minutes")
 {
 	budget_is_used_up();
-	gpreempt_policy_overhead(&node.policy, 4 * SEC, true, node.now_ns);
+	spend(high, 4 * SEC);
 	CHECK(time_until(low, false, 10 * SEC) <= SEC);
 }
 
@@ -121,53 +119,88 @@ TEST(relief_does_not_wait_for_the_budget, "a queue preempted for too long gets t
 {
 	hog_preempts_low();
 	passes_for(owed_ns() - 4 * POLL, POLL);
-	gpreempt_policy_overhead(&node.policy, 100 * MS, false, node.now_ns);
+	spend(high, 100 * MS);
 	node.policy.pass_ns = 0;
 	CHECK_LATER(8 * POLL, on_device(low) && !on_device(high));
 }
 
-TEST(resumes_wait_for_the_budget_for_a_while,
-     "what need not be preempted comes back when the budget has room for taking it off again, and when it has waited for as long as a switch takes at the latest")
+/* ---- a budget for each priority ---- */
+
+/* The budget of @spender is used up, low runs; does it leave for @q? */
+static bool leaves_for(struct queue *q, struct queue *spender, u64 spent_ns)
 {
-	static const struct { u64 overhead_ns, wait_ns; } cases[] = {
-		{ 4 * MS, 0 }, { 5 * MS + 200 * US, 2 * MS }, { 100 * MS, 9 * MS },
+	bool leaves;
+
+	spend(spender, spent_ns);
+	start_hog(q);
+	pass_after(POLL);
+	leaves = !on_device(low);
+	drain(q);
+	time_until(low, true, 20 * MS);
+	return leaves;
+}
+
+TEST(a_priority_waits_for_what_it_and_those_above_spent,
+     "what preempting for lower work has cost delays nothing above; what it has cost for higher work delays what is below")
+{
+	static const struct { bool waits_high, spends_high, leaves; } cases[] = {
+		{ false, false, false }, { false, true, false }, { true, true, false }, { true, false, true },
 	};
-	u64 waited_ns;
 
 	EACH_CASE_ANEW(i, cases) {
-		hog_preempts_low();
-		launch(high, 999, 8);
-		pass_after(POLL);
-		drain(high);
-		gpreempt_policy_overhead(&node.policy, cases[i].overhead_ns, false, node.now_ns);
-		node.policy.pass_ns = 3 * MS;
-		waited_ns = time_until(low, true, 20 * MS);
-		CHECK(waited_ns + POLL >= cases[i].wait_ns && waited_ns <= cases[i].wait_ns + 2 * POLL);
-	}
-	/* The pass that is to come counts as well, up to half of what there is. */
-	EACH_ANEW(i, 2, "pass %u: ", i) {
-		hog_preempts_low();
-		launch(high, 999, 8);
-		pass_after(POLL);
-		drain(high);
-		gpreempt_policy_overhead(&node.policy, i ? 5 * MS + 500 * US : 7 * MS, false, node.now_ns);
-		node.policy.pass_ns = i ? SEC : 1100 * US;
-		waited_ns = time_until(low, true, 30 * MS);
-		CHECK(i ? waited_ns < 9 * MS : waited_ns / MS == 3);
+		low_works();
+		middle = new_queue(new_process(), MIDDLE);
+		CHECK_EQ(leaves_for(cases[i].waits_high ? high : middle, cases[i].spends_high ? high : middle,
+				    50 * MS),
+			 cases[i].leaves);
 	}
 }
 
-TEST(resumes_that_wait_are_seen_in_time, "the room in the budget that a resume waits for shortens the sleep")
+TEST(waiting_for_the_budget_is_charged_to_the_middle,
+     "without a budget the highest priority of late never waits and uses up no budget; those below it have a tenth of the time, and while they wait the lowest work runs")
+{
+	node.params.overhead_pct = 0;
+	low_works();
+	CHECK(leaves_for(high, high, 100 * MS));
+	CHECK(leaves_for(high, high, 100 * MS));
+	middle = new_queue(new_process(), MIDDLE);
+	CHECK(leaves_for(middle, middle, 9 * MS));
+	CHECK(!leaves_for(middle, middle, 9 * MS));
+	CHECK(leaves_for(high, middle, 100 * MS));
+	/* It is the highest of late when the other one has had no work for a second. */
+	passes_for(GPREEMPT_CONTENDED_NS + POLL, 10 * MS);
+	CHECK(leaves_for(middle, middle, 100 * MS));
+}
+
+TEST(turns_for_debts_are_free, "what takes higher work off for a debt is in no budget; that it comes back is in its own")
 {
 	hog_preempts_low();
-	drop_queue(high);
-	node.params.poll_ns = 0;
-	node.params.interval_ns = SEC;
-	gpreempt_policy_overhead(&node.policy, 5 * MS + 200 * US, false, node.now_ns);
-	node.policy.pass_ns = 3 * MS;
-	CHECK_AFTER(100, !on_device(low));
-	CHECK_WITHIN(node.decision.next_ns, 1900 * US, 2100 * US);
-	CHECK_AFTER(node.decision.next_ns, on_device(low));
+	passes_for(SEC, POLL);
+	time_until(low, true, 2 * owed_ns());
+	CHECK(!node.policy.pays);
+	CHECK_EQ(spent_ns(), 0);
+	time_until(low, false, SEC);
+	CHECK(node.policy.pays);
+}
+
+TEST(many_priorities_share_buckets, "more priorities than have a budget of their own still wait for what they spend")
+{
+	struct queue *spenders[GPREEMPT_BUDGET_BUCKETS + 2];
+	u32 i;
+
+	low_works();
+	for (i = 0; i < GPREEMPT_BUDGET_BUCKETS + 2; i++)
+		spenders[i] = new_queue(new_process(), HIGH - (s32)i);
+	for (i = 0; i < GPREEMPT_BUDGET_BUCKETS + 2; i++)
+		spend(spenders[i], 2 * MS);
+	CHECK_EQ(node.policy.nr_buckets, GPREEMPT_BUDGET_BUCKETS);
+	CHECK_EQ(spent_ns(), 2 * MS * (GPREEMPT_BUDGET_BUCKETS + 2));
+	CHECK(!leaves_for(spenders[GPREEMPT_BUDGET_BUCKETS + 1], high, 0));
+	CHECK(leaves_for(spenders[0], high, 0));
+	/* What time has paid needs no bucket. */
+	passes_for(SEC, 10 * MS);
+	spend(high, MS);
+	CHECK_EQ(node.policy.nr_buckets, 1);
 }
 
 /* ---- what firmware notes ---- */
@@ -177,15 +210,15 @@ static void charged(u64 connect_ns, u64 restore_ns, u64 preempting_ns, u64 resum
 {
 	node.policy.device.connect_ns = connect_ns;
 	node.policy.device.restore_ns = restore_ns;
-	node.policy.overhead_ns = 0;
-	node.policy.overhead_at_ns = node.now_ns;
+	node.policy.nr_buckets = 0;
+	spend(high, 0);
 	gpreempt_policy_overhead(&node.policy, 100 * US, true, node.now_ns);
-	CHECK_EQ(node.policy.overhead_ns, preempting_ns);
+	CHECK_EQ(spent_ns(), preempting_ns);
 	gpreempt_policy_overhead(&node.policy, 100 * US, false, node.now_ns);
-	CHECK_EQ(node.policy.overhead_ns, preempting_ns + resuming_ns);
+	CHECK_EQ(spent_ns(), preempting_ns + resuming_ns);
 	/* Flags alone. */
 	gpreempt_policy_overhead(&node.policy, 0, false, node.now_ns);
-	CHECK_EQ(node.policy.overhead_ns, preempting_ns + resuming_ns);
+	CHECK_EQ(spent_ns(), preempting_ns + resuming_ns);
 }
 
 TEST(stamps_are_charged, "connecting is charged for each pass, restoring as it was noted, and as saving where it was not")
@@ -216,13 +249,14 @@ TEST(a_wrong_stamp_decides_nothing, "whatever stamps say, connecting and restori
 		tap_renew();
 		node.policy.device.connect_ns = k ? 20 * MS : 400 * US;
 		node.policy.device.restore_ns = k ? SEC : 400 * US;
+		spend(high, 0);
 		gpreempt_policy_overhead(&node.policy, 100 * US, true, node.now_ns);
 		if (!k) {
-			charged_ns = node.policy.overhead_ns;
+			charged_ns = spent_ns();
 			restore_ns = gpreempt_demand_restore_ns(&node.policy);
 			switch_ns = demand_switch_ns(&node.policy);
 		}
-		CHECK_EQ(node.policy.overhead_ns, charged_ns);
+		CHECK_EQ(spent_ns(), charged_ns);
 		CHECK_EQ(gpreempt_demand_restore_ns(&node.policy), restore_ns);
 		CHECK_EQ(demand_switch_ns(&node.policy), switch_ns);
 	}

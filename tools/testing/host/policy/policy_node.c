@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "budget.h"
 #include "demand.h"
 #include "pass.h"
 #include "debt.h"
@@ -521,6 +522,18 @@ void act(void)
 			gpreempt_demand_saw(&q->policy, &node.device, q->waves, node.now_ns);
 	}
 	gpreempt_policy_overhead(&node.policy, node.pass_takes_ns, node.decision.nr_preempt, node.now_ns);
+}
+
+void spend(struct queue *q, u64 ns)
+{
+	node.policy.payer = q->policy.set.priority;
+	node.policy.pays = !gpreempt_budget_exempts(&node.policy, node.policy.payer, node.now_ns);
+	gpreempt_policy_overhead(&node.policy, ns, false, node.now_ns);
+}
+
+u64 spent_ns(void)
+{
+	return node.policy.nr_buckets ? node.policy.buckets[node.policy.nr_buckets - 1].spent_ns : 0;
 }
 
 void pass(void)

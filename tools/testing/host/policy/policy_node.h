@@ -174,6 +174,10 @@ void use(const char *name);
 /* How most tests begin. */
 void two_processes(void);
 void three_processes(void);
+/* A hardware pass for @q took so long. */
+void spend(struct queue *q, u64 ns);
+/* What the budget of the lowest priority that spends has to get back */
+u64 spent_ns(void);
 void low_works(void);
 void start_both(void);
 void both_work(void);

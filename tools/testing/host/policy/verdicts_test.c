@@ -217,7 +217,7 @@ TEST(without_work_nothing_ends, "of a queue whose work is done in its least time
 TEST(the_budget_is_a_verdict, "a queue that the overhead budget keeps on the device is told so, and when there is room for its preemption")
 {
 	low_works();
-	gpreempt_policy_overhead(&node.policy, 20 * MS, false, node.now_ns);
+	spend(high, 20 * MS);
 	start_hog(high);
 	CHECK_AFTER(POLL, on_device(low));
 	CHECK_VERDICT(low, BUDGET);

@@ -623,15 +623,37 @@ static void base(void)
 	print_requests(0, 1);
 }
 
-static void top_beside_mid(void)
+/* Requests of the middle, of @kernels of @kernel_ns each @period_ns, below those of the top */
+static void top_beside_mid(u64 period_ns, u32 kernels, u64 kernel_ns)
+{
+	add_requests(2, period_ns, kernels, kernel_ns);
+	add_endless(LOW, 1, 2 * MS);
+	print_requests(0, 2);
+	printf("; mid p99 %.1f ms", ms_at(1, .99));
+}
+
+static void top_mid(void)
 {
 	begin(60 * SEC);
 	slow_connect(5 * MS);
 	add_requests(HIGH, 200 * MS, 10, MS);
-	add_requests(2, 10 * MS, 1, 50 * US);
-	add_endless(LOW, 1, 2 * MS);
-	print_requests(0, 2);
-	printf("; mid p99 %.1f ms", ms_at(1, .99));
+	top_beside_mid(10 * MS, 1, 50 * US);
+}
+
+/* A switch for each request of the middle takes an eighth of the time. */
+static void top_mid_5ms(void)
+{
+	begin(60 * SEC);
+	slow_connect(5 * MS);
+	add_requests(HIGH, 200 * MS, 1, 50 * US);
+	top_beside_mid(100 * MS, 5, MS);
+}
+
+static void top_mid_fast(void)
+{
+	begin(60 * SEC);
+	add_requests(HIGH, MS, 1, 50 * US);
+	top_beside_mid(5 * MS, 1, MS);
 }
 
 /* Each has a level of its own. */
@@ -1149,7 +1171,9 @@ static const struct scenario {
 	{ "drain-3", drain_3, "runlists for each 0.20" },
 	{ "drain-20", drain_20, "" },
 	{ "drain-exponential", drain_exponential, "p99 1.05x, runlists for each 0.02" },
-	{ "top-mid", top_beside_mid, "p50 10.5 ms, training 84.4 %" },
+	{ "top-mid", top_mid, "p50 10.5 ms, training 84.4 %" },
+	{ "top-mid-5ms", top_mid_5ms, "" },
+	{ "top-mid-fast", top_mid_fast, "" },
 	{ "levels-8", eight_levels, "all 86.3 %, lowest p99 1.4 s" },
 	{ "batch-0", batch_0, "p99 5.11 ms" },
 	{ "batch-1", batch_1, "p99 5.11 ms, batch without 0.1 s" },

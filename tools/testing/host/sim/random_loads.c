@@ -30,7 +30,7 @@ struct load {
 	struct sim_config config;
 };
 
-enum bound { SERVED, ABOVE, SPARED, IDLE, LAG, MONOTONE, ANEW, RESERVED, STAMPS, NR_BOUNDS };
+enum bound { SERVED, ABOVE, SPARED, IDLE, LAG, MONOTONE, ANEW, RESERVED, STAMPS, BUDGET, NR_BOUNDS };
 
 static const struct {
 	const char *name;
@@ -45,6 +45,7 @@ static const struct {
 	[ANEW] = { "anew", "a group that is made anew all the time has no more" },
 	[RESERVED] = { "reserved", "an admitted task ends within its deadline, C, a look and a turn of debts" },
 	[STAMPS] = { "stamps", "with any stamps p99 is 1.05 of that without, 4 C and 4 N T" },
+	[BUDGET] = { "budget", "who pays for switches has its percent of time and 100 ms, and two switches" },
 };
 
 static struct sim_result result, other;
@@ -181,7 +182,7 @@ static void any_classes(struct load *load)
 	}
 	config->doorbells = one_in(2);
 	any_hold(config);
-	config->params.overhead_pct = one_in(2) ? config->params.overhead_pct : 0;
+	config->params.overhead_pct = one_in(2) ? 0 : 1 + any_of(25);
 	if (one_in(5))
 		config->device.says_connect_ns = any_between(10 * US, 50 * MS);
 	if (one_in(5))
@@ -591,6 +592,14 @@ static double reserved_ratio(const struct sim_config *config)
 	return worst;
 }
 
+static double budget_ratio(const struct sim_config *config)
+{
+	u32 pct = config->params.overhead_pct ?: GPREEMPT_OVERHEAD_PCT;
+	u64 may_ns = (config->duration_ns + GPREEMPT_OVERHEAD_WINDOW_NS) / 100 * pct;
+
+	return (double)result.budgeted_ns / (may_ns + 2 * switch_ns(config));
+}
+
 /* 0: the load is not about that bound. */
 static void measure(const struct load *load, double ratios[NR_BOUNDS])
 {
@@ -606,11 +615,13 @@ static void measure(const struct load *load, double ratios[NR_BOUNDS])
 	ratios[IDLE] = (double)result.idle_ns_max / idle_ns(config);
 	if (load->kind == CLASSES && nr_starving(config)) {
 		ratios[SERVED] = served_ratio(config);
-		/* With a budget it waits behind others for that. */
-		if (!config->params.overhead_pct)
+		ratios[BUDGET] = budget_ratio(config);
+		/* With a budget the highest waits behind others for that. */
+		if (!config->params.overhead_pct) {
 			ratios[ABOVE] = (double)result.classes[0].unserved_ns /
 					above_ns(config, &result);
-		ratios[STAMPS] = stamps_ratio(config);
+			ratios[STAMPS] = stamps_ratio(config);
+		}
 	} else if (load->kind == DEBTS) {
 		ratios[SERVED] = served_ratio(config);
 		ratios[SPARED] = spared_ratio(config);

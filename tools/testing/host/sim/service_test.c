@@ -265,7 +265,31 @@ static void decode_with_gaps(void)
 	       result.idle_ns / 1e6 / result.classes[0].nr_done);
 }
 
-TEST(waiting_for_the_budget_is_bounded,
+TEST(waiting_for_the_budget_is_charged,
+     "100 requests a second of a middle class, each of which costs a switch of 15 ms, have a tenth "
+     "of the time for switches and wait for more: work below has 75 %, and the class above is as "
+     "fast as without those in the middle")
+{
+	double top_ms = 0;
+
+	EACH(i, 2, "%u in the middle: ", i) {
+		begin(40 * SEC);
+		slow_connect(5 * MS);
+		add_requests(HIGH, 200 * MS, 10, MS);
+		if (i)
+			add_requests(2, 10 * MS, 1, 50 * US);
+		add_endless(LOW, 1, 2 * MS);
+		simulate();
+		printf("# %u in the middle: top p99 %.2f ms, training %.1f %%, switches %.1f %%\n", i,
+		       ms_at(0, .99), pct(i + 1), of_time(result.overhead_ns));
+		CHECK(pct(i + 1) >= 75);
+		if (!i)
+			top_ms = ms_at(0, .99);
+	}
+	CHECK(ms_at(0, .99) <= top_ms * 1.05);
+}
+
+TEST(a_gap_waits_for_no_budget,
      "beside decoding with gaps of 5 to 7.5 ms on a device of slow switches, training has 75 % of "
      "it with the default budget, and a request takes 1.15 times as long as alone at most; with "
      "any budget a gap leaves the device idle for a switch and a look at most")

@@ -177,6 +177,9 @@ static struct state {
 	struct gpreempt_policy_queue **sampled;
 	struct gpreempt_decision decision;
 	u32 nr_awake;
+	/* Of the last preemption, and the highest that there is */
+	s32 payer;
+	s32 top;
 	u64 all_due_ns;
 	u64 inverted_ns;
 	bool inverted;
@@ -1232,6 +1235,22 @@ static void send_runlist(void)
 	look_at(gpreempt_later(done_ns + GPREEMPT_SLEEP_MIN_NS, sim.busy_until_ns));
 }
 
+/*
+ * As host and firmware say it. What returns goes back to where the last preemption took it from.
+ */
+static void count_budgeted(u64 save_ns)
+{
+	const struct sim_device *device = &sim.config->device;
+	u64 restore_ns = gpreempt_earlier(device->says_restore_ns ?: save_ns, 4 * save_ns);
+	bool preempts = sim.decision.nr_preempt;
+
+	if (preempts)
+		sim.payer = sim.decision.level;
+	if (sim.payer <= sim.top && (sim.config->params.overhead_pct || sim.payer < sim.top))
+		sim.result->budgeted_ns += save_ns + preempts * restore_ns +
+					   gpreempt_earlier(device->says_connect_ns, 4 * save_ns);
+}
+
 /* One runlist: everybody is taken off, and those that stay come back. */
 static void carry_out(void)
 {
@@ -1246,7 +1265,7 @@ static void carry_out(void)
 	gpreempt_policy_overhead(&sim.policy, save_ns, sim.decision.nr_preempt, done_ns);
 	sim.result->nr_acting++;
 	sim.result->overhead_ns += save_ns + restore_ns;
-	sim.result->budgeted_ns += sim.decision.nr_preempt ? 2 * save_ns : save_ns;
+	count_budgeted(save_ns);
 	sim.all_due_ns = 0;
 	sim.busy_until_ns = done_ns + restore_ns;
 	push(done_ns + restore_ns, CONTINUE, NONE, 0);
@@ -1392,6 +1411,8 @@ static void make_queue(struct queue *q, const struct sim_class *class, u32 numbe
 	q->policy.process = &q->process;
 	q->policy.set.priority = class->priority;
 	q->policy.set.own_priority = class->priority;
+	if (class->priority > sim.top)
+		sim.top = class->priority;
 	if (class->job) {
 		q->process.job = &sim.jobs[class->job];
 		q->process.job->gang = !class->stay;
@@ -1459,6 +1480,7 @@ static void make_node(const struct sim_config *config, struct sim_result *result
 	memset(&sim, 0, sizeof(sim));
 	memset(result, 0, sizeof(*result));
 	sim.config = config;
+	sim.top = GPREEMPT_PRIORITY_MIN;
 	sim.result = result;
 	sim.random = config->seed * 0x9e3779b97f4a7c15ULL + 1;
 	sim.now_ns = 1;

@@ -254,7 +254,8 @@ enum sim_idle { IDLE_LOOK, IDLE_RETURN, IDLE_TURN, IDLE_MAXIMUM, IDLE_ON, IDLE_O
  * @nr_reliefs: given
  * @nr_sampled: queues looked at, over all passes
  * @overhead_ns: the device ran nothing because of a change of the runlist
- * @budgeted_ns: of that, what counts against the budget
+ * @budgeted_ns: of that, what counts against the budget: no turn of relief, and without
+ *	gpreempt_overhead_pct nothing of the highest class
  * @idle_ns: the device ran nothing though a queue had work, and no runlist was being changed
  * @idle_ns_max: the longest time of that at once
  * @idle_by_ns: the same, by reason
