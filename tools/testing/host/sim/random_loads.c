@@ -555,8 +555,8 @@ static double served_ratio(const struct sim_config *config)
 	u32 i;
 
 	for (i = 1; i < NR_CLASSES_MAX; i++)
-		if (result.classes[i].unserved_ns_max > longest_ns)
-			longest_ns = result.classes[i].unserved_ns_max;
+		if (result.classes[i].starved_ns_max > longest_ns)
+			longest_ns = result.classes[i].starved_ns_max;
 	return (double)longest_ns / starved_ns(config);
 }
 

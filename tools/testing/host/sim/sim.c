@@ -82,6 +82,7 @@ void (*sim_ran)(u32 class, u64 from_ns, u64 to_ns);
  * @preempted_at_ns: since when it has been preempted with work; 0: it is not
  * @working: it has work, at no barrier
  * @unserved_ns: since when it has had work and not its slots; 0: it has either both or no work
+ * @starved_ns: since when higher work has come meanwhile; 0: none has
  * @dormant: the monitor does not look at it
  * @tells: its next work wakes the monitor
  * @place: where the monitor has it
@@ -122,6 +123,7 @@ struct queue {
 	u32 place;
 	u64 preempted_at_ns;
 	u64 unserved_ns;
+	u64 starved_ns;
 	u64 *arrivals;
 	u32 first;
 	u32 nr_waiting;
@@ -169,6 +171,7 @@ static struct state {
 	bool stalled;
 	bool needs;
 	u32 nr_working;
+	u32 class_works[NR_CLASSES_MAX];
 	u64 idle_since_ns;
 	u64 idle_from_ns;
 	enum sim_idle idle_for;
@@ -398,6 +401,8 @@ static void note_unserved(const struct queue *q)
 	result->unserved_ns += ns;
 	if (ns > result->unserved_ns_max)
 		result->unserved_ns_max = ns;
+	if (q->starved_ns && sim.now_ns - q->starved_ns > result->starved_ns_max)
+		result->starved_ns_max = sim.now_ns - q->starved_ns;
 }
 
 static struct queue *needed_by(const struct queue *q)
@@ -417,6 +422,30 @@ static bool can_run(const struct queue *q)
 	return sim.now_ns >= q->met_ns && (!q->class->needs || needed_by(q)->done >= q->needed);
 }
 
+static bool higher_works(const struct queue *q)
+{
+	u32 i;
+
+	for (i = 0; i < NR_CLASSES_MAX; i++)
+		if (sim.class_works[i] && sim.config->classes[i].priority > q->class->priority)
+			return true;
+	return false;
+}
+
+/* The device alone made those below it wait until now. */
+static void note_higher_work(const struct queue *first)
+{
+	u32 i;
+
+	for (i = 0; i < sim.nr_queues; i++) {
+		struct queue *q = &sim.queues[i];
+
+		if (q->unserved_ns && !q->starved_ns &&
+		    q->class->priority < first->class->priority)
+			q->starved_ns = sim.now_ns;
+	}
+}
+
 /* After each change of its work or its slots */
 static void note_service(struct queue *q)
 {
@@ -424,11 +453,15 @@ static void note_service(struct queue *q)
 
 	sim.nr_working += working - q->working;
 	sim.result->classes[q->number].nr_begun += working && !q->working;
+	sim.class_works[q->number] += working - q->working;
+	if (working && !q->working)
+		note_higher_work(q);
 	q->working = working;
 	if (unserved == !!q->unserved_ns)
 		return;
 	note_unserved(q);
 	q->unserved_ns = unserved ? sim.now_ns : 0;
+	q->starved_ns = unserved && higher_works(q) ? sim.now_ns : 0;
 }
 
 static enum sim_idle idle_of(enum gpreempt_verdict verdict)

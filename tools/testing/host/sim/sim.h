@@ -205,6 +205,7 @@ struct sim_times {
  * @ran_ns_min: the least time that one of the queues had its slots
  * @served: unit nanoseconds for which its queues had their slots, of whole kernels or not
  * @unserved_ns_max: the longest time for which a queue had work, at no barrier, and not its slots
+ * @starved_ns_max: the longest such time after higher work had come
  * @unserved_ns: for how long its queues had so in all
  * @nr_begun: how often one of them that had none got work
  * @nr_late: requests that took longer than the deadline
@@ -221,6 +222,7 @@ struct sim_class_result {
 	u64 ran_ns_min;
 	u64 served;
 	u64 unserved_ns_max;
+	u64 starved_ns_max;
 	u64 unserved_ns;
 	u64 nr_begun;
 	u64 nr_late;
