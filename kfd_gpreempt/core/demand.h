@@ -78,6 +78,21 @@ static inline u64 demand_switch_ns(const struct gpreempt_policy_node *pn)
 	       demand_restore_ns(pn, pn->pass_ns);
 }
 
+/*
+ * When did the waves that the last pass brought back run again? The pass itself saved nothing if it
+ * did no more than that; the ones before did. After a pass that waited for a device in trouble it
+ * is not known.
+ */
+static inline u64 demand_back_ns(const struct gpreempt_policy_node *pn)
+{
+	u64 saved_ns = gpreempt_later(pn->pass_ns, pn->save_ns);
+
+	if (saved_ns > GPREEMPT_RESTORE_SHARE * GPREEMPT_WAVES_RESTORE_MAX_NS)
+		return pn->acted_ns;
+	return pn->acted_ns + demand_stamp_ns(pn->device.connect_ns, saved_ns) +
+	       demand_restore_ns(pn, saved_ns);
+}
+
 /* A gap that is worth no switch: there would be nothing left of it. */
 static inline u64 demand_short_gap_ns(const struct gpreempt_policy_node *pn)
 {

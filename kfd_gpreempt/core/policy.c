@@ -1879,6 +1879,19 @@ static bool policy_unconcerned(const struct gpreempt_policy_queue *q, const stru
 	       !level->preempts && !q->pass.relieved && !q->pass.age && !q->seen.blocked;
 }
 
+/*
+ * How long were those above it without work? If they have some as soon as it is back, it had
+ * nothing of that gap, which may have ended right after the decision to bring it back.
+ */
+static u64 policy_gap_ns(const struct gpreempt_policy_node *pn,
+			 const struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	bool vain = pn->acting_ns > q->outranked_ns &&
+		    now_ns <= demand_back_ns(pn) + pn->params.poll_ns;
+
+	return (vain ? pn->acting_ns : now_ns) - q->outranked_ns;
+}
+
 /* A higher one has work, which it is not old enough to run beside. */
 static inline void policy_note_outranked(struct gpreempt_policy_node *pn,
 					 struct gpreempt_policy_queue *q, const struct level *level,
@@ -1886,7 +1899,7 @@ static inline void policy_note_outranked(struct gpreempt_policy_node *pn,
 {
 	if (q->released) {
 		if (!level->relief && !q->pass.spins)
-			gpreempt_demand_learn_gap(&q->gaps, now_ns - q->outranked_ns,
+			gpreempt_demand_learn_gap(&q->gaps, policy_gap_ns(pn, q, now_ns),
 						  demand_short_gap_ns(pn));
 		q->released = false;
 	}

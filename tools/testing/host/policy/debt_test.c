@@ -161,6 +161,28 @@ TEST(nothing_but_service_pays, "preemptions and resumes that bring no service ch
 	CHECK_EQ(debts[0], debts[1]);
 }
 
+TEST(a_return_in_vain_pays_nothing, "what comes back and is taken off again as soon as its waves are there has had no service")
+{
+	u64 debt_ns;
+
+	node.params.overhead_pct = 0;
+	node.pass_takes_ns = 2 * MS;
+	hog_preempts_low();
+	passes_for(200 * MS, POLL);
+	debt_ns = debt_of(low);
+	CHECK(debt_ns >= MS);
+	TIMES(3) {
+		launch(high, 999, 8);
+		drain(high);
+		time_until(low, true, 20 * MS);
+		node.now_ns += 2 * MS;
+		start_hog(high);
+		pass_after(POLL);
+		CHECK(!on_device(low));
+	}
+	CHECK(debt_of(low) + 6 * POLL >= debt_ns);
+}
+
 TEST(equals_owe_each_other_nothing, "on a node without classes there are no debts, whoever has the slots")
 {
 	struct queue *equal = new_queue(new_process(), LOW);

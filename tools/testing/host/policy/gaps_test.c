@@ -45,6 +45,19 @@ TEST(short_gaps_bring_nobody_back, "after two short gaps of a higher queue what 
 	CHECK(time_until(low, true, 10 * MS) <= GPREEMPT_GAP_SHARE * GPREEMPT_GAP_MAX_NS);
 }
 
+TEST(a_gap_that_ends_within_the_pass_is_short, "where bringing lower work back takes longer than a gap, the gap counts up to the decision to bring it back")
+{
+	high_and_hog();
+	node.pass_takes_ns = 2 * MS;
+	TIMES(GPREEMPT_GAPS_LEAST + 1) {
+		high_works(MS, 0);
+		time_until(low, true, 10 * MS);
+		node.now_ns += 2 * MS;
+	}
+	CHECK(low->policy.gaps.nr >= GPREEMPT_GAPS_LEAST);
+	CHECK(low->policy.gaps.longest_ns <= 2 * POLL);
+}
+
 TEST(long_gaps_bring_back_at_once, "where gaps are long, none is waited out; after short ones three waits are in vain at most")
 {
 	high_and_hog();
@@ -78,7 +91,7 @@ TEST(gaps_that_are_worth_a_switch_are_used, "a gap that is longer than switching
 	tap_reset();
 	node.params.overhead_pct = 0;
 	high_and_hog();
-	node.pass_takes_ns = 100 * MS;
+	node.pass_takes_ns = 500 * US;
 	TIMES(20)
 		high_works(10 * MS, 1400 * US);
 	CHECK_EQ(low->policy.gaps.nr, 0);

@@ -488,6 +488,11 @@ static void slow_decode(u64 save_ns, u64 kernel_ns, u64 gap_ns, u64 gap_most_ns)
 	print_requests(0, 1);
 }
 
+static void decode_slow_saves(void)
+{
+	slow_decode(MS, 30 * US, 150 * US, 200 * US);
+}
+
 static void decode_1ms(void)
 {
 	slow_decode(200 * US, 200 * US, MS, 1500 * US);
@@ -1157,6 +1162,7 @@ static const struct scenario {
 	{ "decode-1ms", decode_1ms, "p50 1.07x, training 67 %" },
 	{ "decode-2ms", decode_2ms, "p50 1.07x, training 75.0 %" },
 	{ "decode-5ms", decode_5ms, "p50 1.08x, training 80.7 %" },
+	{ "decode-slow-saves", decode_slow_saves, "" },
 	{ "decode-fast", fast_decode, "p50 1.09x, training 53 %" },
 	{ "slow-100-50us", slow_100_50us, "p99 2.56 ms, training 88.7 %" },
 	{ "slow-100-2ms", slow_100_2ms, "p99 6.2 ms" },

@@ -309,6 +309,20 @@ TEST(a_gap_waits_for_no_budget,
 	}
 }
 
+TEST(short_gaps_cost_no_switches,
+     "where a save takes 1 ms, decoding with gaps of 150 to 200 us takes 1.4 times as long as alone "
+     "at most, and what is below has half of what it is owed at least")
+{
+	begin(20 * SEC);
+	load_slow_decode(MS, 30 * US, 150 * US, 200 * US);
+	simulate();
+	simulate_alone(0);
+	printf("# request %.2f x alone, training %.1f %%, switches %.1f %%\n",
+	       ms_at(0, .5) / alone_ms_at(.5), pct(1), of_time(result.overhead_ns));
+	CHECK(ms_at(0, .5) <= 1.4 * alone_ms_at(.5));
+	CHECK(pct(1) >= 1);
+}
+
 static void load_stamps(u32 budget, u64 connect_ns, u64 restore_ns)
 {
 	begin(40 * SEC);
