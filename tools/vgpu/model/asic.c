@@ -18,14 +18,19 @@
 /* On I/O die @aid */
 #define GFX942_SDMA(aid)	{ GFX942_SDMA_OF(aid, 0), GFX942_SDMA_OF(aid, 1), GFX942_SDMA_OF(aid, 2), GFX942_SDMA_OF(aid, 3) }
 #define GFX942_SDMA_OF(aid, n)	(((aid) << 18) + 0x4000u + 0x600u * (n))
-#define GFX942_MP0_C2PMSG_33	0x16061u
-#define GFX942_BOOTED		0x80000000u
+#define MP0_C2PMSG_33		0x16061u
+#define MP0_BOOTED		0x80000000u	/* the discovery table is in VRAM */
 #define GFX942_STRAP0		(VGPU_BASE_NBIO2 + 0x0016u)
 #define GFX942_REVISION(r)	((r) << 24)
 #define GFX942_XCP_STATUS	(VGPU_BASE_NBIO2 + 0x0163u)
 #define GFX942_MEM_CAP		(VGPU_BASE_NBIO2 + 0x0162u)
 #define GFX942_MEM_STATUS	(VGPU_BASE_NBIO2 + 0x0164u)
 #define GFX942_NPS1		1u
+
+/* Of both gfx9 devices */
+#define GFX9_COMMON \
+	.fault_client = VGPU_CLIENT_UTCL2, .sdma_source = 224, .cus_per_fuse = 1, \
+	.sdma_mqd = { .rptr_addr_hi = 8, .ib_cntl = 10, .context_status = 17, .doorbell_offset = 22, .done = 32 }
 
 static const struct vgpu_asic asics[] = {
 	{
@@ -36,6 +41,8 @@ static const struct vgpu_asic asics[] = {
 		.max_xccs = 1,
 		.gfxhub = VGPU_VM_CONTEXT0_CNTL,
 		.mmhub = 0x1a000u + 0x0bc0u,
+		.gfxhub_fb = VGPU_VM_FB_LOCATION_BASE,
+		.mmhub_fb = 0x1a000u + 0x0cc0u,
 		.atc_status = VGPU_BASE_ATHUB + 0x000bu,
 		.atc_mapping = VGPU_BASE_ATHUB + 0x000cu,
 		.atc_mapping_mm = VGPU_BASE_ATHUB + 0x003du,
@@ -48,6 +55,8 @@ static const struct vgpu_asic asics[] = {
 		},
 		.sdma_client = { VGPU_CLIENT_SDMA0, VGPU_CLIENT_SDMA1, VGPU_CLIENT_SDMA2, VGPU_CLIENT_SDMA3, VGPU_CLIENT_SDMA4 },
 		.sdma_page_ring = 0xe0,
+		GFX9_COMMON,
+		.cu_mask_words = { 23, 24, 26, 27, 39, 40, 41, 42 },
 		.watch_shift = 6,
 	},
 	{
@@ -58,7 +67,8 @@ static const struct vgpu_asic asics[] = {
 		.max_xccs = VGPU_MAX_XCCS,
 		.gfxhub = VGPU_BASE_GC0 + 0x0860u,
 		.mmhub = VGPU_BASE_MMHUB_942 + 0x0ba0u,
-		.hub_gap = 4,
+		.gfxhub_fb = VGPU_BASE_GC0 + 0x095cu,
+		.mmhub_fb = VGPU_BASE_MMHUB_942 + 0x0c9cu,
 		.atc_status = VGPU_BASE_ATHUB + 0x003eu,
 		.atc_mapping = VGPU_BASE_ATHUB + 0x003fu,
 		.lut_index = VGPU_BASE_OSSSYS + 0x00ecu,
@@ -74,9 +84,11 @@ static const struct vgpu_asic asics[] = {
 		},
 		.sdma_client = { VGPU_CLIENT_SDMA0, VGPU_CLIENT_SDMA1, VGPU_CLIENT_SDMA2, VGPU_CLIENT_SDMA3 },
 		.sdma_page_ring = 0xd8,
+		GFX9_COMMON,
+		.cu_mask_words = { 23, 24, 26, 27 },	/* the words of the other engines have another meaning */
 		.watch_shift = 7,
 		.power_on = {
-			{ GFX942_MP0_C2PMSG_33, GFX942_BOOTED },	/* the discovery table is in VRAM */
+			{ MP0_C2PMSG_33, MP0_BOOTED },
 			{ GFX942_STRAP0, GFX942_REVISION(1) },
 			{ GFX942_MEM_CAP, GFX942_NPS1 },
 			{ GFX942_MEM_STATUS, GFX942_NPS1 << 4 },

@@ -8,7 +8,6 @@
 #include "vgpu_model.h"
 
 #define VGPU_MAX_CUS		128		/* of an XCC */
-#define VGPU_MAX_SE		8
 #define VGPU_MAX_INFLIGHT	20		/* dispatches of a queue; their records have to fit beside the control stack of 12 compute units */
 #define VGPU_SDMA_ENGINES	16
 #define VGPU_SDMA_RINGS		2

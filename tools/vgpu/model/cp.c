@@ -126,12 +126,12 @@ static void cp_set_pointers(struct vgpu_queue *q, u64 wptr, u32 rptr_dwords)
  */
 static bool cp_read_cu_mask(struct vgpu_model *m, struct vgpu_queue *q)
 {
-	static const u8 word[VGPU_MAX_SE] = { 23, 24, 26, 27, 39, 40, 41, 42 };
-	u32 se, known = m->config.asic->xcp_ctl ? 4 : VGPU_MAX_SE;	/* the other words have another meaning on gfx942 */
+	const u8 *word = m->config.asic->cu_mask_words;
+	u32 se;
 
 	for (se = 0; se < VGPU_MAX_SE; se++) {
 		q->cu_mask[se] = ~0u;
-		if (se < known && !vgpu_vm_read(m, VGPU_AS_KERNEL, q->mqd + word[se] * 4, &q->cu_mask[se], 4))
+		if (word[se] && !vgpu_vm_read(m, VGPU_AS_KERNEL, q->mqd + word[se] * 4, &q->cu_mask[se], 4))
 			return false;
 	}
 	return true;
@@ -247,7 +247,7 @@ struct vgpu_queue *vgpu_queue_map(struct vgpu_model *m, const struct vgpu_map_re
 	q->queue_priority = (u8)(r[VGPU_HQD_QUEUE_PRIORITY] & 0xf);
 	q->vmid = r[VGPU_HQD_VMID] & 0xf;
 	q->pasid = request->pasid;
-	if (request->from_registers) {
+	if (request->from_registers && m->config.asic->atc_mapping) {
 		atc = vgpu_reg(m, m->config.asic->atc_mapping + q->vmid);
 		q->pasid = atc & VGPU_ATC_PASID_VALID ? (u16)atc : 0;
 	}

@@ -3,8 +3,9 @@
  * cwsr.c - compute wave save and restore
  *
  * At dequeue everything that is in flight goes to memory, and nothing else survives: the control
- * stack one page behind the MQD, the save area in the process, both as save_area.h says, and the
- * MQD with read pointer and the ends of both. At map the queue continues with what is there.
+ * stack one page behind the MQD (gfx11: in the save area, before the waves), the save area in the
+ * process, both as save_area.h says, and the MQD with read pointer and the ends of both. At map the
+ * queue continues with what is there.
  *
  * What the CP notes of dispatches is published nowhere. Here it is in the part of the control
  * stack's space that the stack does not use, from its beginning: a record for each dispatch in
@@ -89,6 +90,7 @@ struct saved_step {
 /* Where saving or restoring has arrived */
 struct cursor {
 	u32 as;
+	u32 stack_as;
 	u64 stack;		/* address of the control stack */
 	u32 stack_size;
 	u32 stack_offset;
@@ -115,12 +117,15 @@ static u32 cwsr_hqd(struct vgpu_model *m, const struct vgpu_queue *q, enum vgpu_
 
 static struct cursor cwsr_cursor_of(struct vgpu_model *m, const struct vgpu_queue *q)
 {
+	u64 area = cwsr_hqd(m, q, VGPU_HQD_CTX_SAVE_LO) | (u64)cwsr_hqd(m, q, VGPU_HQD_CTX_SAVE_HI) << 32;
+	bool in_area = m->config.asic->stack_in_area;
+
 	return (struct cursor) {
 		.as = vgpu_queue_as(q),
-		.stack = q->mqd + VGPU_PAGE,
+		.stack_as = in_area ? vgpu_queue_as(q) : VGPU_AS_KERNEL,
+		.stack = in_area ? area : q->mqd + VGPU_PAGE,
 		.stack_size = cwsr_hqd(m, q, VGPU_HQD_CNTL_STACK_SIZE),
-		.area = cwsr_hqd(m, q, VGPU_HQD_CTX_SAVE_LO) | (u64)cwsr_hqd(m, q,
-									     VGPU_HQD_CTX_SAVE_HI) << 32,
+		.area = area,
 		.area_size = cwsr_hqd(m, q, VGPU_HQD_CTX_SAVE_SIZE),
 	};
 }
@@ -132,7 +137,7 @@ static void cwsr_push_word(struct vgpu_model *m, struct cursor *c, u32 word)
 		return;
 	}
 	c->stack_offset -= sizeof(word);
-	if (!c->stale_stack && !vgpu_vm_write32(m, VGPU_AS_KERNEL, c->stack + c->stack_offset, word))
+	if (!c->stale_stack && !vgpu_vm_write32(m, c->stack_as, c->stack + c->stack_offset, word))
 		c->failed = true;
 }
 
@@ -281,7 +286,7 @@ static void cwsr_save_record(struct vgpu_model *m, struct cursor *c, const void 
 {
 	if (c->records_end + bytes > c->stack_size)
 		c->failed = true;
-	else if (!c->stale_stack && !vgpu_vm_write(m, VGPU_AS_KERNEL, c->stack + c->records_end, record, bytes))
+	else if (!c->stale_stack && !vgpu_vm_write(m, c->stack_as, c->stack + c->records_end, record, bytes))
 		c->failed = true;
 	c->records_end += bytes;
 }
@@ -478,7 +483,7 @@ static void cwsr_scribble_stack(struct vgpu_model *m, const struct vgpu_queue *q
 	u32 state = q->doorbell, at;
 
 	for (at = c->stack_offset; at < c->stack_size; at += 4)
-		vgpu_vm_write32(m, VGPU_AS_KERNEL, c->stack + at, cwsr_garbage(&state));
+		vgpu_vm_write32(m, c->stack_as, c->stack + at, cwsr_garbage(&state));
 }
 
 /*
@@ -486,13 +491,13 @@ static void cwsr_scribble_stack(struct vgpu_model *m, const struct vgpu_queue *q
  * dispatches is what tells the one who maps the queue. Return: false if that cannot be, and the
  * offsets say it.
  */
-static bool cwsr_keep_offsets(struct vgpu_model *m, const struct vgpu_queue *q)
+static bool cwsr_keep_offsets(struct vgpu_model *m, const struct vgpu_queue *q, const struct cursor *c)
 {
 	u32 offset = cwsr_hqd(m, q, VGPU_HQD_CNTL_STACK_OFFSET), header[2] = { STACK_HEADER, 0 };
 
 	return vgpu_firmware(m, VGPU_FIRMWARE_STACK_OFFSET_KEPT) && offset % 4 == 0 &&
 	       offset + sizeof(header) <= cwsr_hqd(m, q, VGPU_HQD_CNTL_STACK_SIZE) &&
-	       vgpu_vm_write(m, VGPU_AS_KERNEL, q->mqd + VGPU_PAGE + offset, header, sizeof(header));
+	       vgpu_vm_write(m, c->stack_as, c->stack + offset, header, sizeof(header));
 }
 
 /**
@@ -535,7 +540,7 @@ u64 vgpu_cwsr_save(struct vgpu_model *m, struct vgpu_queue *q)
 		cwsr_write_mqd(m, q, VGPU_HQD_PQ_WPTR_LO, (u32)wptr);
 		cwsr_write_mqd(m, q, VGPU_HQD_PQ_WPTR_HI, (u32)(wptr >> 32));
 		cwsr_write_mqd(m, q, VGPU_HQD_ERROR, cwsr_hqd(m, q, VGPU_HQD_ERROR));
-		if (q->inflight_count || !cwsr_keep_offsets(m, q)) {
+		if (q->inflight_count || !cwsr_keep_offsets(m, q, &c)) {
 			cwsr_write_mqd(m, q, VGPU_HQD_CNTL_STACK_OFFSET, c.stack_offset);
 			cwsr_write_mqd(m, q, VGPU_HQD_WG_STATE_OFFSET, c.area_offset);
 		}
@@ -577,7 +582,7 @@ static bool cwsr_bad_launch(const struct saved_launch *r, const struct vgpu_disp
 
 /* Return: NULL if that is no record of a dispatch. Its launch is at @launch, if it needs one. */
 static struct vgpu_dispatch *cwsr_restore_dispatch(struct vgpu_model *m, struct vgpu_queue *q,
-						   const struct saved_dispatch *r, u64 launch)
+						   const struct cursor *c, const struct saved_dispatch *r, u64 launch)
 {
 	struct saved_launch l;
 	struct vgpu_dispatch *d;
@@ -619,7 +624,7 @@ static struct vgpu_dispatch *cwsr_restore_dispatch(struct vgpu_model *m, struct 
 		d->steps = r->steps;
 	}
 	if (d->machine_code && d->next_wg < d->workgroups) {
-		if (!vgpu_vm_read(m, VGPU_AS_KERNEL, launch, &l, sizeof(l)) ||
+		if (!vgpu_vm_read(m, c->stack_as, launch, &l, sizeof(l)) ||
 		    cwsr_bad_launch(&l, d)) {
 			vgpu_free(d);
 			return NULL;
@@ -774,7 +779,7 @@ static u32 cwsr_restore_dispatches(struct vgpu_model *m, struct vgpu_queue *q,
 	struct saved_dispatch r;
 	u32 header[2], i;
 
-	if (!vgpu_vm_read(m, VGPU_AS_KERNEL, c->stack + c->stack_offset, header, sizeof(header)))
+	if (!vgpu_vm_read(m, c->stack_as, c->stack + c->stack_offset, header, sizeof(header)))
 		return 0;
 	if (header[0] != STACK_HEADER || !header[1] || header[1] > VGPU_MAX_INFLIGHT || header[1] * sizeof(r) > c->stack_offset) {
 		cwsr_bad_record(m, q, header[0]);
@@ -782,8 +787,8 @@ static u32 cwsr_restore_dispatches(struct vgpu_model *m, struct vgpu_queue *q,
 	}
 	for (i = 0; i < header[1]; i++) {
 		dispatch[i] = NULL;
-		if (vgpu_vm_read(m, VGPU_AS_KERNEL, c->stack + i * sizeof(r), &r, sizeof(r)))
-			dispatch[i] = cwsr_restore_dispatch(m, q, &r, c->stack +
+		if (vgpu_vm_read(m, c->stack_as, c->stack + i * sizeof(r), &r, sizeof(r)))
+			dispatch[i] = cwsr_restore_dispatch(m, q, c, &r, c->stack +
 							    header[1] * sizeof(r));
 		if (!dispatch[i])
 			cwsr_bad_record(m, q, VGPU_RELAUNCH_EVENT | i);
@@ -799,7 +804,7 @@ static void cwsr_restore_waves(struct vgpu_model *m, struct vgpu_queue *q, const
 
 	count = cwsr_restore_dispatches(m, q, c, dispatch);
 	for (; count && at + sizeof(word) <= c->stack_size; at += sizeof(word)) {
-		if (!vgpu_vm_read(m, VGPU_AS_KERNEL, c->stack + at, &word, sizeof(word)))
+		if (!vgpu_vm_read(m, c->stack_as, c->stack + at, &word, sizeof(word)))
 			break;
 		if (word & (VGPU_RELAUNCH_EVENT | VGPU_RELAUNCH_STATE))
 			cwsr_drop_incomplete(m, q, &w);
@@ -837,7 +842,7 @@ static bool cwsr_nothing_saved(struct vgpu_model *m, const struct cursor *c)
 	u32 header[2];
 
 	return vgpu_firmware(m, VGPU_FIRMWARE_STACK_OFFSET_KEPT) && c->stack_size - c->stack_offset >= sizeof(header) &&
-	       vgpu_vm_read(m, VGPU_AS_KERNEL, c->stack + c->stack_offset, header, sizeof(header)) &&
+	       vgpu_vm_read(m, c->stack_as, c->stack + c->stack_offset, header, sizeof(header)) &&
 	       header[0] == STACK_HEADER && !header[1];
 }
 

@@ -260,8 +260,8 @@ static void gpuvm_fault(struct vgpu_model *m, u32 hub, u32 vmid, u64 va, u32 acc
 	if (!again)
 		vgpu_err("GPUVM fault: %s %#llx, hub %u, vmid %u, pasid %u, permission %#x", write ? "write" :
 			 access == VGPU_READ ? "read" : "fetch", (unsigned long long)va, hub, vmid, pasid, permission);
-	vgpu_iv_fill(iv, hub >= VGPU_HUB_MM ? VGPU_CLIENT_VMC : VGPU_CLIENT_UTCL2, SRC_VM_FAULT, IV_RING_PERMISSION(permission),
-		     vmid, pasid);
+	vgpu_iv_fill(iv, hub >= VGPU_HUB_MM ? VGPU_CLIENT_VMC : m->config.asic->fault_client, SRC_VM_FAULT,
+		     IV_RING_PERMISSION(permission), vmid, pasid);
 	if (hub >= VGPU_HUB_MM)
 		iv[0] |= IV_SOURCE_MM_HUB;
 	iv[3] |= vgpu_hub_node(m, hub) << 16;
@@ -356,10 +356,10 @@ void vgpu_tlb_invalidate_mm(struct vgpu_model *m, u32 vmids)
  */
 void vgpu_tlb_invalidate_pasid(struct vgpu_model *m, u32 hub, bool all_hubs, u16 pasid)
 {
-	u32 vmid, vmids = 0;
+	u32 vmid, vmids = 0, atc = m->config.asic->atc_mapping;
 
 	for (vmid = 1; vmid < VGPU_VMIDS; vmid++)
-		if (vgpu_reg(m, m->config.asic->atc_mapping + vmid) == (VGPU_ATC_PASID_VALID | pasid))
+		if (atc ? vgpu_reg(m, atc + vmid) == (VGPU_ATC_PASID_VALID | pasid) : vgpu_ih_pasid(m, hub, vmid) == pasid)
 			vmids |= 1u << vmid;
 	vgpu_tlb_invalidate(m, hub, vmids);
 	if (all_hubs)

@@ -67,7 +67,8 @@ static void hws_set_vmid(struct vgpu_model *m, u32 xcc, u32 vmid, const struct v
 		vgpu_reg_set(m, base + 1, (u32)(p->pt_base >> 32));
 		WRITE_ONCE(*vgpu_hub_lut(m, hub, vmid), p->pasid);
 	}
-	vgpu_reg_set(m, m->config.asic->atc_mapping + vmid, VGPU_ATC_PASID_VALID | p->pasid);
+	if (m->config.asic->atc_mapping)
+		vgpu_reg_set(m, m->config.asic->atc_mapping + vmid, VGPU_ATC_PASID_VALID | p->pasid);
 }
 
 /* VMID of a process of the runlist, a free one if it has none. Return: 0 if there is none left. */

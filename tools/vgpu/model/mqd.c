@@ -96,9 +96,10 @@ void vgpu_mqd_save_sdma(struct vgpu_model *m, struct vgpu_queue *q)
 		(u32)q->ib[0].end,
 	};
 	const u32 rptr[] = { (u32)q->rptr, (u32)(q->rptr >> 32) }, done[] = { (u32)q->done, (u32)(q->done >> 32) };
+	const struct vgpu_asic *asic = m->config.asic;
 
 	vgpu_vm_write(m, VGPU_AS_KERNEL, q->mqd + SDMA_RB_RPTR * 4, rptr, sizeof(rptr));
-	vgpu_vm_write(m, VGPU_AS_KERNEL, q->mqd + SDMA_RB_IB_CNTL * 4, ib, sizeof(ib));
-	vgpu_vm_write(m, VGPU_AS_KERNEL, q->mqd + SDMA_MQD_DONE * 4, done, sizeof(done));
-	vgpu_vm_write32(m, VGPU_AS_KERNEL, q->mqd + SDMA_MQD_CONTEXT_STATUS * 4, q->stuck ? SDMA_CONTEXT_EXCEPTION : 0);
+	vgpu_vm_write(m, VGPU_AS_KERNEL, q->mqd + asic->sdma_mqd.ib_cntl * 4, ib, sizeof(ib));
+	vgpu_vm_write(m, VGPU_AS_KERNEL, q->mqd + asic->sdma_mqd.done * 4, done, sizeof(done));
+	vgpu_vm_write32(m, VGPU_AS_KERNEL, q->mqd + asic->sdma_mqd.context_status * 4, q->stuck ? SDMA_CONTEXT_EXCEPTION : 0);
 }

@@ -26,6 +26,32 @@
 #define XCP_CTL_XCCS(v)		(((v) >> 3) & 0xf)
 #define MM_INDEX_VRAM		0x80000000u
 
+/** vgpu_place_of() - number of a register of regs.h on a device; VGPU_NO_REG: it has none such */
+u32 vgpu_place_of(const struct vgpu_asic *asic, u32 reg)
+{
+	const struct vgpu_place *p = asic->places;
+
+	if (!p)
+		return reg;
+	for (; p->count; p++)
+		if (reg - p->reg < p->count)
+			return p->at + (reg - p->reg);
+	return VGPU_NO_REG;
+}
+
+/* The other way round: which register of regs.h is it? VGPU_NO_REG: it is only memory */
+static u32 regs_meaning(const struct vgpu_asic *asic, u32 at)
+{
+	const struct vgpu_place *p = asic->places;
+
+	if (!p)
+		return at;
+	for (; p->count; p++)
+		if (at - p->at < p->count)
+			return p->reg + (at - p->at);
+	return VGPU_NO_REG;
+}
+
 /** vgpu_xcc_regs() - how far the GC registers of an XCC are behind those of the first place */
 u32 vgpu_xcc_regs(const struct vgpu_config *c, u32 xcc)
 {
@@ -54,21 +80,21 @@ u32 vgpu_xcc_node(const struct vgpu_config *c, u32 xcc)
 }
 
 /*
- * The XCC whose GC block a register is in, VGPU_NO_XCC: none. @reg: its number in that of the first
- * place
+ * The XCC whose GC block a register is in, VGPU_NO_XCC: none. @reg: which one of regs.h it is,
+ * taken for that of the first place
  */
 static u32 regs_xcc_of(const struct vgpu_model *m, u32 index, u32 *reg)
 {
 	u32 shift = m->config.layout->xcc_shift, place = index >> shift;
 
-	*reg = index & ((1u << shift) - 1);
+	*reg = regs_meaning(m->config.asic, index & ((1u << shift) - 1));
 	return place < VGPU_MAX_XCCS ? m->regs.xcc_of_place[place] : VGPU_NO_XCC;
 }
 
-/* A GC register of an XCC */
+/* A GC register of regs.h of an XCC */
 static u32 *regs_gc_reg(struct vgpu_model *m, u32 xcc, u32 reg)
 {
-	return &m->regs.ram[vgpu_xcc_regs(&m->config, xcc) + reg];
+	return &m->regs.ram[vgpu_xcc_regs(&m->config, xcc) + vgpu_place_of(m->config.asic, reg)];
 }
 
 u32 vgpu_sdma_engines(const struct vgpu_model *m)
@@ -178,7 +204,7 @@ void vgpu_regs_reset(struct vgpu_model *m)
 	for (i = 0; i < m->config.xccs; i++) {
 		*regs_gc_reg(m, i, VGPU_GB_ADDR_CONFIG) = 0x2a114042;
 		if (m->config.asic->xcp_ctl)
-			*regs_gc_reg(m, i, m->config.asic->xcp_ctl) = XCP_CTL(i, m->config.xccs);
+			r->ram[vgpu_xcc_regs(&m->config, i) + m->config.asic->xcp_ctl] = XCP_CTL(i, m->config.xccs);
 	}
 	for (hub = 0; hub < VGPU_HUBS; hub++) {
 		if (!vgpu_hub_exists(m, hub))
@@ -217,12 +243,12 @@ bool vgpu_hub_exists(const struct vgpu_model *m, u32 hub)
 u32 vgpu_hub_reg(const struct vgpu_model *m, u32 hub, u32 reg)
 {
 	const struct vgpu_asic *asic = m->config.asic;
-	u32 offset = reg - VGPU_VM_CONTEXT0_CNTL;
+	bool fb = reg >= VGPU_VM_FB_LOCATION_BASE;
+	u32 offset = reg - (fb ? VGPU_VM_FB_LOCATION_BASE : VGPU_VM_CONTEXT0_CNTL);
 
-	if (reg >= VGPU_VM_FB_LOCATION_BASE)
-		offset -= asic->hub_gap;
-	return offset + (hub < VGPU_HUB_MM ? asic->gfxhub + vgpu_xcc_regs(&m->config, hub) :
-					     asic->mmhub + vgpu_aid_regs(&m->config, hub - VGPU_HUB_MM));
+	if (hub < VGPU_HUB_MM)
+		return offset + (fb ? asic->gfxhub_fb : asic->gfxhub) + vgpu_xcc_regs(&m->config, hub);
+	return offset + (fb ? asic->mmhub_fb : asic->mmhub) + vgpu_aid_regs(&m->config, hub - VGPU_HUB_MM);
 }
 
 /**
@@ -370,10 +396,11 @@ static u32 regs_waves_on_se(struct vgpu_model *m, u32 waves, u32 se)
 	return waves / m->config.se + (se < waves % m->config.se);
 }
 
-/* All engines are built alike; the last ones may lack a compute unit */
+/* All engines are built alike; the last ones may lack what one fuse switches off */
 static u32 regs_fused_off(struct vgpu_model *m, u32 xcc)
 {
-	u32 built = (m->config.cus + m->config.se - 1) / m->config.se, whole = m->config.cus % m->config.se;
+	u32 units = m->config.cus / m->config.asic->cus_per_fuse;
+	u32 built = (units + m->config.se - 1) / m->config.se, whole = units % m->config.se;
 	u32 se = GFX_INDEX_SE(*regs_gc_reg(m, xcc, VGPU_GRBM_GFX_INDEX));
 
 	return whole && se >= whole && se < m->config.se ? 0x10000u << (built - 1) : 0;
@@ -597,11 +624,11 @@ static void regs_write(struct vgpu_model *m, u32 index, u32 value)
 		return;
 	}
 	/* A mapping takes effect at once, and says so. */
-	if (index - asic->atc_mapping < VGPU_VMIDS)
+	if (asic->atc_mapping && index - asic->atc_mapping < VGPU_VMIDS)
 		r->ram[asic->atc_status] |= 1u << (index - asic->atc_mapping);
 	if (asic->atc_mapping_mm && index - asic->atc_mapping_mm < VGPU_VMIDS)
 		r->ram[asic->atc_status] |= 0x10000u << (index - asic->atc_mapping_mm);
-	if (index == asic->atc_status)
+	if (asic->atc_mapping && index == asic->atc_status)
 		value = r->ram[index] & ~value;
 	if (asic->xcp_ctl && !xcc && reg == asic->xcp_ctl)
 		r->ram[asic->xcp_status] = regs_partition_mode(m->config.xccs,

@@ -2,7 +2,8 @@
 /*
  * regs.h - registers of the virtual GPU by dword index in BAR5, and the register file
  *
- * Registers that are not at the same place on all devices are in asic.c.
+ * The numbers are those of gfx9. Where a device has a register is in asic.c: vgpu_place_of(). Those
+ * that even gfx90a and gfx942 have at different places are members of struct vgpu_asic.
  *
  * Every register is plain memory unless regs.c gives it a meaning. The register file has its own
  * lock: the driver reaches it from any context, the command processor from vgpu_model_run();
@@ -15,6 +16,7 @@
 
 #define VGPU_VMIDS		16
 #define VGPU_NO_XCC		0xffu
+#define VGPU_NO_REG		0xffffffffu
 
 /* Bases of the blocks */
 #define VGPU_BASE_GC0		0x2000u
@@ -249,6 +251,7 @@ struct vgpu_regs {
 	u32 *indirect_value;
 };
 
+u32 vgpu_place_of(const struct vgpu_asic *asic, u32 reg);
 u32 vgpu_xcc_regs(const struct vgpu_config *c, u32 xcc);
 u32 vgpu_aid_regs(const struct vgpu_config *c, u32 aid);
 u32 vgpu_aids(const struct vgpu_config *c);

@@ -28,12 +28,14 @@ enum {
 	SDMA_PTEPDE	= 12,
 	SDMA_TIMESTAMP	= 13,
 	SDMA_SRBM_WRITE	= 14,
+	SDMA_GCR	= 17,		/* caches, which there are none of */
 };
 
 #define SDMA_USER_RING_ID	2
 #define SDMA_INDIRECT_DWORDS	6
 
-#define SDMA_SRC_TRAP		224
+#define SDMA_SUBOP_INVALIDATE	4		/* of POLL: ask a hub's invalidation engine, and wait for it */
+#define SDMA_INVALIDATE_ENGINE(h) ((h) >> 16 & 0x1f)	/* of the GFXHUB */
 
 /*
  * The kernel's rings of an engine: buffer moves and everything else; page tables, if the firmware
@@ -185,6 +187,12 @@ static int sdma_poll_packet(struct vgpu_model *m, const struct vgpu_queue *q, u3
 	bool memory = p[0] >> 31, hdp = p[0] & (1u << 26);
 	u32 function = (p[0] >> 28) & 7, value, reference = p[3], mask = p[4];
 
+	if (SDMA_SUBOP(p[0]) == SDMA_SUBOP_INVALIDATE) {
+		if (VGPU_AS_VMID(as) || SDMA_INVALIDATE_ENGINE(p[0]) >= VGPU_VM_INV_ENGINES)
+			return -1;
+		vgpu_model_reg_write(m, vgpu_hub_reg(m, VGPU_HUB_GFX, VGPU_VM_INV_ENG0_REQ) + SDMA_INVALIDATE_ENGINE(p[0]), p[1]);
+		return 1;
+	}
 	if (memory) {
 		if (!vgpu_vm_read(m, as, sdma_addr64(p + 1) & ~3ULL, &value, 4))
 			return -1;
@@ -198,9 +206,11 @@ static int sdma_poll_packet(struct vgpu_model *m, const struct vgpu_queue *q, u3
 
 static void sdma_raise_trap(struct vgpu_model *m, struct vgpu_queue *q, u32 context)
 {
+	const struct vgpu_asic *asic = m->config.asic;
 	u32 iv[VGPU_IV_DWORDS];
 
-	vgpu_iv_fill(iv, sdma_client_of(m, q->engine), SDMA_SRC_TRAP, q->ring_id, q->vmid,
+	vgpu_iv_fill(iv, sdma_client_of(m, q->engine), asic->sdma_source,
+		     asic->sdma_ring_shift ? q->ring_id | q->engine << asic->sdma_ring_shift : q->ring_id, q->vmid,
 		     vgpu_ih_pasid(m, q->hub, q->vmid));
 	iv[3] |= vgpu_hub_node(m, q->hub) << 16;
 	iv[4] = context;
@@ -208,14 +218,19 @@ static void sdma_raise_trap(struct vgpu_model *m, struct vgpu_queue *q, u32 cont
 }
 
 /* Dwords of the packet that starts with @p (its first four are readable), 0 if it is unknown */
-static u32 sdma_packet_dwords(const u32 *p)
+static u32 sdma_packet_dwords(const struct vgpu_model *m, const u32 *p)
 {
 	static const u8 dwords[] = {
 		[SDMA_COPY] = 7, [SDMA_INDIRECT] = 6, [SDMA_FENCE] = 4, [SDMA_TRAP] = 2, [SDMA_POLL] = 6, [SDMA_COND_EXE] = 5,
 		[SDMA_ATOMIC] = 8, [SDMA_FILL] = 5, [SDMA_PTEPDE] = 10, [SDMA_TIMESTAMP] = 3, [SDMA_SRBM_WRITE] = 3,
+		[SDMA_GCR] = 5,
 	};
 	u32 op = SDMA_OP(p[0]);
 
+	if (!m->config.asic->sdma_on_gfxhub && op == SDMA_GCR)
+		return 0;
+	if (m->config.asic->sdma_on_gfxhub && op == SDMA_POLL && SDMA_SUBOP(p[0]) == SDMA_SUBOP_INVALIDATE)
+		return 4;
 	if ((op == SDMA_COPY || op == SDMA_WRITE || op == SDMA_POLL || op == SDMA_PTEPDE) && SDMA_SUBOP(p[0]))
 		return 0;
 	if (op == SDMA_NOP)
@@ -282,7 +297,7 @@ static bool sdma_step(struct vgpu_model *m, struct vgpu_queue *q)
 		sdma_failed(m, q, "packets are not mapped", s.base);
 		return false;
 	}
-	dwords = sdma_packet_dwords(p);
+	dwords = sdma_packet_dwords(m, p);
 	if (!dwords) {
 		sdma_failed(m, q, "bad SDMA packet", p[0]);
 		return false;
@@ -414,6 +429,11 @@ static u64 sdma_reg64(struct vgpu_model *m, u32 lo, u32 hi)
 	return vgpu_reg(m, lo) | (u64)vgpu_reg(m, hi) << 32;
 }
 
+static u8 sdma_hub_of(const struct vgpu_model *m, u32 engine)
+{
+	return (u8)(m->config.asic->sdma_on_gfxhub ? VGPU_HUB_GFX : VGPU_HUB_MM + vgpu_sdma_aid(m, engine));
+}
+
 /* A queue as the registers from @regs on describe it */
 static struct vgpu_queue *sdma_map_registers(struct vgpu_model *m, u32 engine, u32 regs, u8 ring_id)
 {
@@ -422,7 +442,7 @@ static struct vgpu_queue *sdma_map_registers(struct vgpu_model *m, u32 engine, u
 
 	if (!q)
 		return NULL;
-	q->hub = (u8)(VGPU_HUB_MM + vgpu_sdma_aid(m, engine));
+	q->hub = sdma_hub_of(m, engine);
 	q->engine = engine;
 	q->ring_id = ring_id;
 	q->regs = regs;
@@ -494,7 +514,7 @@ void vgpu_sdma_poll_registers(struct vgpu_model *m)
 
 	WRITE_ONCE(m->regs.sdma_rlc_written, false);
 	for (e = 0; e < vgpu_sdma_engines(m); e++) {
-		for (i = 0; i < VGPU_SDMA_RINGS; i++)
+		for (i = 0; i < (m->config.asic->sdma_page_ring ? VGPU_SDMA_RINGS : 1); i++)
 			sdma_poll_kernel_ring(m, e, i);
 		for (i = 0; (written || m->sdma_rlcs) && i < VGPU_SDMA_RLCS; i++)
 			rlcs += sdma_poll_user_queue(m, e, i);
@@ -512,7 +532,8 @@ void vgpu_sdma_poll_registers(struct vgpu_model *m)
  */
 struct vgpu_queue *vgpu_sdma_map(struct vgpu_model *m, const struct vgpu_map_request *request)
 {
-	u32 mqd[SDMA_MQD_DONE + 2];
+	const struct vgpu_asic *asic = m->config.asic;
+	u32 mqd[SDMA_MQD_DWORDS], *ib = mqd + asic->sdma_mqd.ib_cntl;
 	struct vgpu_queue *q;
 
 	if (request->engine >= vgpu_sdma_engines(m) || !vgpu_vm_read(m, VGPU_AS_KERNEL, request->mqd, mqd, sizeof(mqd)))
@@ -520,7 +541,7 @@ struct vgpu_queue *vgpu_sdma_map(struct vgpu_model *m, const struct vgpu_map_req
 	q = vgpu_queue_alloc(m, VGPU_QUEUE_SDMA);
 	if (!q)
 		return NULL;
-	q->hub = (u8)(VGPU_HUB_MM + vgpu_sdma_aid(m, request->engine));
+	q->hub = sdma_hub_of(m, request->engine);
 	q->engine = request->engine;
 	q->ring_id = SDMA_USER_RING_ID;
 	q->from_runlist = true;
@@ -530,22 +551,23 @@ struct vgpu_queue *vgpu_sdma_map(struct vgpu_model *m, const struct vgpu_map_req
 	q->mqd = request->mqd;
 	q->ring = (u64)mqd[SDMA_RB_BASE] << 8 | (u64)mqd[SDMA_RB_BASE_HI] << 40;
 	q->ring_bytes = SDMA_RB_BYTES(mqd[VGPU_SDMA_RB_CNTL]);
-	q->rptr_addr = mqd[SDMA_RB_RPTR_ADDR_LO] | (u64)mqd[SDMA_RB_RPTR_ADDR_HI] << 32;
+	q->rptr_addr = mqd[asic->sdma_mqd.rptr_addr_hi + 1] | (u64)mqd[asic->sdma_mqd.rptr_addr_hi] << 32;
 	q->rptr = mqd[SDMA_RB_RPTR] | (u64)mqd[SDMA_RB_RPTR_HI] << 32;
 	q->has_doorbell = true;
-	q->doorbell = mqd[SDMA_MQD_DOORBELL_OFFSET] & 0x0ffffffc;
-	q->stuck = mqd[SDMA_MQD_CONTEXT_STATUS] & SDMA_CONTEXT_EXCEPTION;
-	if (mqd[SDMA_RB_IB_CNTL] & SDMA_IB_ENABLE) {
+	q->doorbell = mqd[asic->sdma_mqd.doorbell_offset] & 0x0ffffffc;
+	q->stuck = mqd[asic->sdma_mqd.context_status] & SDMA_CONTEXT_EXCEPTION;
+	/* The driver enables buffers as well, without one. */
+	if ((ib[0] & SDMA_IB_ENABLE) && ib[SDMA_MQD_IB_SIZE]) {
 		q->ib_depth = 1;
 		q->ib[0] = (struct vgpu_stream) {
 			.as = vgpu_queue_as(q),
-			.base = mqd[SDMA_RB_IB_BASE_LO] | (u64)mqd[SDMA_RB_IB_BASE_HI] << 32,
+			.base = sdma_addr64(ib + SDMA_MQD_IB_BASE),
 			.mask = ~0ULL,
-			.pos = mqd[SDMA_RB_IB_OFFSET],
-			.end = mqd[SDMA_RB_IB_SIZE],
+			.pos = ib[SDMA_MQD_IB_OFFSET],
+			.end = ib[SDMA_MQD_IB_SIZE],
 		};
 	}
-	q->done = sdma_addr64(mqd + SDMA_MQD_DONE);
+	q->done = sdma_addr64(mqd + asic->sdma_mqd.done);
 	vgpu_queue_fetch_wptr(m, q, request->wptr_addr);
 	return q;
 }

@@ -43,9 +43,10 @@ enum vgpu_tlb_mode {
 	VGPU_TLB_OFF,		/* every access walks the page tables */
 };
 #define VGPU_AID_ENGINES	5		/* SDMA engines of an I/O die */
-#define VGPU_POWER_ON		4
+#define VGPU_POWER_ON		9
 #define VGPU_MAX_XCCS		8u
 #define VGPU_MAX_AIDS		(VGPU_MAX_XCCS / 2)
+#define VGPU_MAX_SE		8		/* shader engines of an XCC */
 
 /**
  * struct vgpu_layout - where the registers of several dies are, dword indices in BAR5
@@ -71,6 +72,16 @@ struct vgpu_layout {
 };
 
 /**
+ * struct vgpu_place - registers that are not where gfx9 has them
+ * @reg: the first one's number on gfx9
+ * @at: its number on the device
+ * @count: so many follow each other, 0: end
+ */
+struct vgpu_place {
+	u32 reg, at, count;
+};
+
+/**
  * struct vgpu_asic - what distinguishes a device from the others; see asic.c
  * @name: its gfx target
  * @device: PCI device id
@@ -78,11 +89,13 @@ struct vgpu_layout {
  * @bios_part: part number in the VBIOS
  * @max_xccs: accelerator complex dies that it may have; more than one share I/O dies (AIDs), two
  *	each
+ * @places: where the registers of regs.h are that are more than memory; NULL: as on gfx9
  * @gfxhub: VM_CONTEXT0_CNTL of the first GFXHUB, dword index in BAR5 as all registers here
  * @mmhub: VM_CONTEXT0_CNTL of the first MMHUB
- * @hub_gap: registers that gfx90a's hubs have more before MC_VM_FB_LOCATION_BASE
+ * @gfxhub_fb: MC_VM_FB_LOCATION_BASE of the first GFXHUB
+ * @mmhub_fb: MC_VM_FB_LOCATION_BASE of the first MMHUB
  * @atc_status: ATC_VMID_PASID_MAPPING_UPDATE_STATUS
- * @atc_mapping: ATC_VMID0_PASID_MAPPING
+ * @atc_mapping: ATC_VMID0_PASID_MAPPING; 0: only IH_VMID_n_LUT says whose a VMID is
  * @atc_mapping_mm: ATC_VMID16_PASID_MAPPING, for the MMHUB; 0: it has none
  * @lut_index: IH_VMID_LUT_INDEX, which selects whose IH_VMID_n_LUT is seen; 0: there is one
  * @xcp_ctl: CP_HYP_XCP_CTL of the first XCC (3:0 its number in the partition, 6:3 how many those
@@ -91,14 +104,28 @@ struct vgpu_layout {
  *	follow @xcp_ctl
  * @xgmi: MC_VM_XGMI_LFB_CNTL (3:0 node, 7:4 the last one), and MC_VM_XGMI_LFB_SIZE behind it
  * @layout: where the registers of several dies are, unless a product says otherwise
+ * @fault_client: of the interrupts of GFXHUBs
  * @sdma_client: of the interrupts of an I/O die's SDMA engines, by place
- * @sdma_page_ring: offset of the ring for page tables
+ * @sdma_source: of their traps
+ * @sdma_ring_shift: where the ring id of their interrupts has the engine's number, 0: nowhere
+ * @sdma_page_ring: offset of the ring for page tables, 0: there is none
+ * @sdma_on_gfxhub: their accesses go through the GFXHUB, not through the MMHUB
+ * @sdma_mqd: dwords of the MQD of an SDMA queue that are not where the registers are
+ * @sdma_mqd.rptr_addr_hi: RB_RPTR_ADDR_HI, and LO behind it
+ * @sdma_mqd.ib_cntl: IB_CNTL, and what belongs to indirect buffers behind it
+ * @sdma_mqd.context_status: CONTEXT_STATUS
+ * @sdma_mqd.doorbell_offset: DOORBELL_OFFSET
+ * @sdma_mqd.done: MIDCMD_DATA0
  * @watch_shift: lowest bit of addresses that watch points compare
  * @power_on: registers that are not 0 after power-on
  * @power_on.reg: dword index, 0: end
  * @power_on.value: what it holds
  * @discovery: a table in VRAM tells the driver what is where
  * @gfx942: its shader cores have gfx942's instructions
+ * @cus_per_fuse: compute units that a fuse switches off together
+ * @cu_mask_words: dwords of an MQD from COMPUTE_STATIC_THREAD_MGMT_SE0 on, by shader engine; 0: end
+ * @stack_in_area: the control stack of a queue is at the beginning of its save area, not behind its
+ *	MQD
  */
 struct vgpu_asic {
 	const char *name;
@@ -106,9 +133,11 @@ struct vgpu_asic {
 	u8 revision;
 	const char *bios_part;
 	u32 max_xccs;
+	const struct vgpu_place *places;
 	u32 gfxhub;
 	u32 mmhub;
-	u32 hub_gap;
+	u32 gfxhub_fb;
+	u32 mmhub_fb;
 	u32 atc_status;
 	u32 atc_mapping;
 	u32 atc_mapping_mm;
@@ -117,14 +146,24 @@ struct vgpu_asic {
 	u32 xcp_status;
 	u32 xgmi;
 	struct vgpu_layout layout;
+	u8 fault_client;
 	u8 sdma_client[VGPU_AID_ENGINES];
+	u8 sdma_source;
+	u8 sdma_ring_shift;
 	u32 sdma_page_ring;
+	bool sdma_on_gfxhub;
+	struct {
+		u8 rptr_addr_hi, ib_cntl, context_status, doorbell_offset, done;
+	} sdma_mqd;
 	u32 watch_shift;
 	struct {
 		u32 reg, value;
 	} power_on[VGPU_POWER_ON];
 	bool discovery;
 	bool gfx942;
+	u32 cus_per_fuse;
+	u8 cu_mask_words[VGPU_MAX_SE];
+	bool stack_in_area;
 };
 
 /**

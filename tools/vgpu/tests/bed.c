@@ -209,14 +209,20 @@ static void reg(struct bed *b, u32 index, u32 value)
 	vgpu_model_reg_write(b->m, index, value);
 }
 
+/* A register of regs.h */
+static u32 gc_index(const struct bed *b, u32 index)
+{
+	return vgpu_place_of(b->config.asic, index) + vgpu_xcc_regs(&b->config, b->xcc);
+}
+
 static void gc_reg(struct bed *b, u32 index, u32 value)
 {
-	reg(b, index + vgpu_xcc_regs(&b->config, b->xcc), value);
+	reg(b, gc_index(b, index), value);
 }
 
 static u32 gc_read(struct bed *b, u32 index)
 {
-	return vgpu_model_reg_read(b->m, index + vgpu_xcc_regs(&b->config, b->xcc));
+	return vgpu_model_reg_read(b->m, gc_index(b, index));
 }
 
 void bed_write_reg(struct bed *b, u32 me, u32 pipe, u32 queue, enum vgpu_hqd_reg r, u32 value)
