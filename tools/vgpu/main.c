@@ -624,5 +624,5 @@ static void __exit vgpu_exit(void)
 
 module_init(vgpu_init);
 module_exit(vgpu_exit);
-MODULE_DESCRIPTION("Virtual GPUs (gfx90a, gfx942): a test instrument for amdgpu and amdkfd");
+MODULE_DESCRIPTION("Virtual GPUs (gfx90a, gfx942, gfx1100): a test instrument for amdgpu and amdkfd");
 MODULE_LICENSE("Dual MIT/GPL");

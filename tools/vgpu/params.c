@@ -87,7 +87,7 @@ MODULE_PARM_DESC(preset, "of each device, with commas: what the parameters below
 
 static char *asic;
 module_param(asic, charp, 0444);
-MODULE_PARM_DESC(asic, "of each device, with commas: gfx90a, gfx942 (default: the preset's; gfx90a if small)");
+MODULE_PARM_DESC(asic, "of each device, with commas: gfx90a, gfx942, gfx1100 (default: the preset's; gfx90a if small)");
 
 static char *numa;
 module_param(numa, charp, 0444);
@@ -225,7 +225,7 @@ static const struct vgpu_asic *find_asic(const struct vgpu_product *p, u32 devic
 		strscpy(word, p->asic, sizeof(word));
 	found = vgpu_asic_find(word);
 	if (!found)
-		pr_err("asic=%s is not one of gfx90a, gfx942\n", word);
+		pr_err("asic=%s is not one of gfx90a, gfx942, gfx1100\n", word);
 	return found;
 }
 
@@ -281,7 +281,11 @@ static bool parse_units(struct vgpu_config *c)
 		pr_err("xccs=%u is not a power of two\n", c->xccs);
 		return false;
 	}
-	if (c->cus < c->se || DIV_ROUND_UP(c->cus, c->se) > 16) {
+	if (c->cus % c->asic->cus_per_fuse) {
+		pr_err("cus=%u: compute units of a %s come in groups of %u\n", c->cus, c->asic->name, c->asic->cus_per_fuse);
+		return false;
+	}
+	if (c->cus / c->asic->cus_per_fuse < c->se || DIV_ROUND_UP(c->cus, c->se) > 16) {
 		pr_err("cus=%u cannot be spread over se=%u shader engines: at least one and at most 16 each\n",
 		       c->cus, c->se);
 		return false;

@@ -27,8 +27,8 @@ TREES = {
             "discovery.c": 3, "dispatch.c": 1, "gpuvm.c": 4, "hws.c": 5, "isa.c": 2, "isa.h": 8,
             "isa_float.h": 4, "isa_lanes.c": 4, "isa_lanes.h": 5, "isa_memory.c": 6, "isa_scalar.c": 3,
             "isa_trap.c": 6, "isa_vector.c": 4, "isa_waves.c": 6, "memory.h": 1,
-            "model.h": 1, "os.h": 1, "pm4.c": 11, "product.c": 1, "queue.c": 2, "queue.h": 2, "regs.c": 4,
-            "regs.h": 19, "ring.c": 3, "save_area.h": 4, "sdma.c": 3, "sdma_regs.h": 1, "vgpu_model.h": 3,
+            "model.h": 1, "os.h": 1, "pm4.c": 10, "product.c": 1, "queue.c": 2, "queue.h": 2, "regs.c": 4,
+            "regs.h": 19, "ring.c": 3, "save_area.h": 4, "sdma.c": 3, "vgpu_model.h": 3,
             "wave_slots.c": 1,
         },
         "lines": {

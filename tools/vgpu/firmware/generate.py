@@ -15,6 +15,11 @@ HEADER_BYTES = 256
 # name: (header version, ucode version, dwords behind the common header)
 # compute: feature version, jump table offset and size in dwords; rlc: feature version, then no save/restore lists;
 # sdma: feature version, change version, jump table offset and size
+# gfx11, whose processors have code and data: feature version, size and offset of both in bytes, where the code begins; MES a version
+# of each of both, and where the data begins; IMU: size and offset of both; SDMA: feature version, then size, and jump table's offset
+# and size of one thread, and offset, size, and jump table's of the other
+RS64 = [50, PAYLOAD_BYTES, HEADER_BYTES, PAYLOAD_BYTES, HEADER_BYTES, 0, 0]
+MES = [1, PAYLOAD_BYTES, HEADER_BYTES, 1, PAYLOAD_BYTES, HEADER_BYTES, 0, 0, 0, 0]
 IMAGES = {
     "aldebaran_mec.bin": ((1, 0), 0x5a, [50, 0, 64]),
     "aldebaran_rlc.bin": ((2, 0), 0x11, [1] + [0] * 17),
@@ -22,6 +27,14 @@ IMAGES = {
     "gc_9_4_3_mec.bin": ((1, 0), 0x5a, [50, 0, 64]),
     "gc_9_4_3_rlc.bin": ((2, 0), 0x11, [1] + [0] * 17),
     "sdma_4_4_2.bin": ((1, 0), 0x08, [50, 0, 0, 64]),
+    "gc_11_0_0_pfp.bin": ((2, 0), 0x600, RS64),
+    "gc_11_0_0_me.bin": ((2, 0), 0x400, RS64),
+    "gc_11_0_0_mec.bin": ((2, 0), 0x1ff, RS64),
+    "gc_11_0_0_rlc.bin": ((2, 0), 0x11, [1] + [0] * 17),
+    "gc_11_0_0_imu.bin": ((1, 0), 0x11, [PAYLOAD_BYTES, HEADER_BYTES, PAYLOAD_BYTES, HEADER_BYTES]),
+    "gc_11_0_0_mes_2.bin": ((1, 0), 0x8c, MES),
+    "gc_11_0_0_mes1.bin": ((1, 0), 0x8c, MES),
+    "sdma_6_0_0.bin": ((2, 0), 0x08, [50, PAYLOAD_BYTES, 0, 64, HEADER_BYTES, PAYLOAD_BYTES, 0, 64]),
 }
 
 

@@ -32,6 +32,48 @@
 	.fault_client = VGPU_CLIENT_UTCL2, .sdma_source = 224, .cus_per_fuse = 1, \
 	.sdma_mqd = { .rptr_addr_hi = 8, .ib_cntl = 10, .context_status = 17, .doorbell_offset = 22, .done = 32 }
 
+/*
+ * Offsets of gfx1100 are those of the driver's gc_11_0_0_offset.h, mmhub_3_0_0_offset.h,
+ * nbio_4_3_0_offset.h and osssys_6_0_0_offset.h. Bases are those that sienna_cichlid_ip_offset.h
+ * has for the device before it.
+ */
+#define GFX11_GC0		0x1260u
+#define GFX11_GC1		0xa000u
+#define GFX11_PFP_IC_OP_CNTL	(GFX11_GC1 + 0x5843u)
+#define GFX11_ME_IC_OP_CNTL	(GFX11_GC1 + 0x5847u)
+#define GFX11_RS64_DC_OP_CNTL	(GFX11_GC1 + 0x2a09u)
+#define GFX11_MEC_DC_OP_CNTL	(GFX11_GC1 + 0x290cu)
+#define GFX11_CPC_IC_OP_CNTL	(GFX11_GC1 + 0x297au)
+#define GFX11_CACHE_READY	0x22u		/* invalidated, and primed */
+#define GFX11_MES_GP3_LO	(GFX11_GC1 + 0x2849u)
+/*
+ * Firmware 0x8c, of interface 14. The driver asks for less: 0x47 to map the kernel's rings, 0x63
+ * to suspend gangs; interface 14 is the newest that it tells apart.
+ */
+#define GFX11_MES_VERSION	0xe08cu
+
+static const struct vgpu_place gfx11_places[] = {
+	{ VGPU_MM_INDEX, VGPU_MM_INDEX, 2 },
+	{ VGPU_MM_INDEX_HI, VGPU_MM_INDEX_HI, 1 },
+	{ VGPU_PCIE_INDEX2, VGPU_PCIE_INDEX2, 2 },
+	{ VGPU_RCC_CONFIG_MEMSIZE, VGPU_RCC_CONFIG_MEMSIZE, 1 },
+	{ VGPU_HQD_FIRST, GFX11_GC0 + 0x1fa9u, VGPU_HQD_REGS },
+	{ VGPU_GRBM_GFX_CNTL, GFX11_GC1 + 0x0900u, 1 },
+	{ VGPU_GRBM_GFX_INDEX, GFX11_GC1 + 0x2200u, 1 },
+	{ VGPU_CC_SHADER_ARRAY, GFX11_GC0 + 0x100fu, 1 },
+	{ VGPU_USER_SHADER_ARRAY, GFX11_GC1 + 0x5b90u, 1 },
+	{ VGPU_SQ_SHADER_TMA_LO, GFX11_GC1 + 0x09e8u, 2 },
+	{ VGPU_SPI_CSQ_STATUS, GFX11_GC0 + 0x127bu, 1 + VGPU_QUEUES },
+	{ VGPU_GB_ADDR_CONFIG, GFX11_GC0 + 0x13deu, 1 },
+	{ VGPU_SCRATCH_REG0, GFX11_GC1 + 0x2040u, 1 },
+	{ VGPU_RLC_SAFE_MODE, GFX11_GC1 + 0x0980u, 1 },
+	{ VGPU_RLC_CLOCK_LSB, GFX11_GC1 + 0x4c24u, 3 },
+	{ VGPU_CP_MEC_CNTL, GFX11_GC1 + 0x0802u, 1 },
+	{ VGPU_SPI_QUEUE_RESET, GFX11_GC0 + 0x1f73u, 1 },
+	{ VGPU_CP_PQ_WPTR_POLL, GFX11_GC0 + 0x1e24u, 1 },
+	{ 0 },
+};
+
 static const struct vgpu_asic asics[] = {
 	{
 		.name = "gfx90a",
@@ -95,6 +137,46 @@ static const struct vgpu_asic asics[] = {
 		},
 		.discovery = true,
 		.gfx942 = true,
+	},
+	{
+		.name = "gfx1100",
+		.device = 0x744c,
+		.revision = 0xc8,
+		.bios_part = "VGPU-GFX1100",
+		.max_xccs = 1,
+		.places = gfx11_places,
+		.gfxhub = GFX11_GC0 + 0x1688u,
+		.mmhub = 0x1a000u + 0x0740u,
+		.gfxhub_fb = GFX11_GC0 + 0x1678u,
+		.mmhub_fb = 0x1a000u + 0x08ecu,
+		.layout = {
+			.xcc_shift = 17,
+			.aid_shift = 18,
+			.sdma_per_aid = 2,
+			.sdma = { { GFX11_GC0, GFX11_GC0 + 0x600u } },
+		},
+		.fault_client = VGPU_CLIENT_SE0SH,	/* which is all of the graphics core here */
+		.sdma_client = { VGPU_CLIENT_SE0SH, VGPU_CLIENT_SE0SH },
+		.sdma_source = 49,
+		.sdma_ring_shift = 4,
+		.sdma_on_gfxhub = true,
+		.sdma_mqd = {
+			.rptr_addr_hi = 7, .ib_cntl = 9, .context_status = 16, .doorbell_offset = 19, .done = 31,
+		},
+		.power_on = {
+			{ MP0_C2PMSG_33, MP0_BOOTED },
+			{ GFX11_PFP_IC_OP_CNTL, GFX11_CACHE_READY },
+			{ GFX11_ME_IC_OP_CNTL, GFX11_CACHE_READY },
+			{ GFX11_RS64_DC_OP_CNTL, GFX11_CACHE_READY },
+			{ GFX11_MEC_DC_OP_CNTL, GFX11_CACHE_READY },
+			{ GFX11_CPC_IC_OP_CNTL, GFX11_CACHE_READY },
+			{ GFX11_MES_GP3_LO, GFX11_MES_VERSION },
+		},
+		.discovery = true,
+		.mes = true,
+		.cus_per_fuse = 2,
+		.cu_mask_words = { 23, 24, 26, 27, 44, 45, 46, 47 },
+		.stack_in_area = true,
 	},
 };
 

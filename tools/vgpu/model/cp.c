@@ -5,6 +5,8 @@
 #include "model.h"
 
 #define DOORBELL_EN		0x40000000u	/* CP_HQD_PQ_DOORBELL_CONTROL */
+#define PRIV_STATE		0x40000000u	/* CP_HQD_PQ_CONTROL */
+#define GFX_WPTR		0x15		/* CP_GFX_HQD_WPTR and HI behind it; what is before is as in a compute queue's */
 #define HQD_IN_MQD		0x200		/* byte offset of the HQD registers in an MQD */
 #define PIPE_PRIORITY_HIGH	2
 #define MQD_LOGIC_XCC		(0x27 * 4)	/* compute_current_logic_xcc_id: byte offsets in an MQD of gfx942 */
@@ -66,20 +68,21 @@ static void cp_ring_parts(struct vgpu_model *m, struct vgpu_queue *q, u64 value)
  * vgpu_queue_fetch_wptr() - take the write pointer of a queue from memory, at map
  * @m: the device
  * @q: the queue
- * @va: where it is, in the queue's address space
+ * @as: address space
+ * @va: where it is
  *
  * First makes the doorbell an edge, then fetches: a ring in between is seen twice, never missed,
  * and what an earlier queue left there is no ring.
  *
  * Return: false after a GPUVM fault; the queue is empty then.
  */
-bool vgpu_queue_fetch_wptr(struct vgpu_model *m, struct vgpu_queue *q, u64 va)
+bool vgpu_queue_fetch_wptr(struct vgpu_model *m, struct vgpu_queue *q, u32 as, u64 va)
 {
 	u64 *p = cp_doorbell(m, q);
 
 	if (p)
 		cp_ring_parts(m, q, xchg(p, VGPU_DOORBELL_IDLE));	/* other parts of it are mapped already */
-	if (vgpu_vm_read64(m, vgpu_queue_as(q), va, &q->wptr))
+	if (vgpu_vm_read64(m, as, va, &q->wptr))
 		return true;
 	q->wptr = q->rptr;
 	return false;
@@ -199,6 +202,16 @@ static void cp_leave_mqd(struct vgpu_model *m, u64 mqd)
 	m->left[i].sum = cp_mqd_sum(r);
 }
 
+/* What a graphics queue has of a slot's registers, as a compute queue has it */
+static void cp_read_gfx_hqd(u32 *r)
+{
+	u32 wptr[2] = { r[GFX_WPTR], r[GFX_WPTR + 1] };
+
+	memset(r + GFX_WPTR, 0, (VGPU_HQD_REGS - GFX_WPTR) * sizeof(*r));
+	r[VGPU_HQD_PQ_WPTR_LO] = wptr[0];
+	r[VGPU_HQD_PQ_WPTR_HI] = wptr[1];
+}
+
 /**
  * vgpu_queue_map() - give a compute queue its slot and everything that memory says about it
  * @m: the device
@@ -226,6 +239,8 @@ struct vgpu_queue *vgpu_queue_map(struct vgpu_model *m, const struct vgpu_map_re
 		written = cp_mqd_is_written(m, mqd, r);
 		r[VGPU_HQD_VMID] = request->vmid;
 		r[VGPU_HQD_DEQUEUE_REQUEST] = 0;
+		if (request->me == VGPU_ME_GFX)
+			cp_read_gfx_hqd(r);
 		for (i = 0; i < VGPU_HQD_REGS; i++)
 			if (i != VGPU_HQD_ACTIVE)
 				vgpu_hqd_set(m, request->xcc, request->me, request->pipe, request->slot, i, r[i]);
@@ -247,6 +262,7 @@ struct vgpu_queue *vgpu_queue_map(struct vgpu_model *m, const struct vgpu_map_re
 	q->queue_priority = (u8)(r[VGPU_HQD_QUEUE_PRIORITY] & 0xf);
 	q->vmid = r[VGPU_HQD_VMID] & 0xf;
 	q->pasid = request->pasid;
+	q->privileged = q->me == VGPU_ME_GFX || (r[VGPU_HQD_PQ_CONTROL] & PRIV_STATE);
 	if (request->from_registers && m->config.asic->atc_mapping) {
 		atc = vgpu_reg(m, m->config.asic->atc_mapping + q->vmid);
 		q->pasid = atc & VGPU_ATC_PASID_VALID ? (u16)atc : 0;
@@ -276,13 +292,13 @@ struct vgpu_queue *vgpu_queue_map(struct vgpu_model *m, const struct vgpu_map_re
 		wptr /= VGPU_AQL_DWORDS;
 	from_memory = q->wptr_addr && (!request->from_registers ||
 				       vgpu_wptr_poll_take(m, request->xcc, request->me, request->pipe, request->slot));
-	if (from_memory && vgpu_queue_fetch_wptr(m, q, q->wptr_addr))
+	if (from_memory && vgpu_queue_fetch_wptr(m, q, vgpu_wptr_as(m, q), q->wptr_addr))
 		wptr = q->wptr;
 	cp_set_pointers(q, wptr, r[VGPU_HQD_PQ_RPTR]);
 	q->told = q->rptr;
 	if (q->kind == VGPU_QUEUE_PM4)
 		vgpu_queue_show(m, q);
-	if (q->me == 1)
+	if (q->me == VGPU_ME_COMPUTE)
 		vgpu_regs_set_waves(m, q->xcc, q->pipe, q->slot, true, 0);
 	m->place = true;
 	return q;

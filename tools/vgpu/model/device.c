@@ -171,6 +171,7 @@ static void device_work(struct vgpu_model *m)
 	do {
 		progress = vgpu_waves_expire(m);
 		progress |= device_leave(m);
+		progress |= vgpu_mes_fences(m);
 		if (m->reported)
 			return;
 		/*
@@ -188,7 +189,7 @@ restart:
 				progress |= vgpu_aql_run(m, q);
 			} else if (q->kind == VGPU_QUEUE_SDMA) {
 				progress |= vgpu_sdma_run(m, q);
-			} else if (vgpu_pm4_run(m, q)) {
+			} else if (q->kind == VGPU_QUEUE_MES ? vgpu_mes_run(m, q) : vgpu_pm4_run(m, q)) {
 				if (m->reported)
 					return;
 				progress = true;
@@ -204,9 +205,10 @@ restart:
 /* When something happens by itself, after m->now_ns */
 static u64 device_next_event(struct vgpu_model *m)
 {
-	u64 next = vgpu_hws_next_event(m), end;
+	u64 next = vgpu_hws_next_event(m), end = vgpu_mes_next_event(m);
 	struct vgpu_list *l;
 
+	next = end < next ? end : next;
 	if (!vgpu_list_empty(&m->groups)) {
 		end = container_of(m->groups.next, struct vgpu_group, link)->end_ns;
 		next = end < next ? end : next;
@@ -400,7 +402,9 @@ void vgpu_model_reset(struct vgpu_model *m)
 		memset(&x->runlist, 0, sizeof(x->runlist));
 		x->hws_vmid_mask = 0;
 		x->hws_queue_mask = 0;
+		x->gfx_queue_mask = 0;
 	}
+	memset(&m->mes, 0, sizeof(m->mes));
 	m->state_lost = false;
 	m->saved_mqd = 0;
 	m->saved_before = 0;
@@ -425,6 +429,10 @@ u32 vgpu_model_print_stats(struct vgpu_model *m, char *buf, u32 size)
 		{ "unmaps", s->unmaps },
 		{ "unmaps_named", s->unmaps_named },
 		{ "maps_named", s->maps_named },
+		{ "mes_frames", s->mes_frames },
+		{ "mes_adds", s->mes_adds },
+		{ "mes_removes", s->mes_removes },
+		{ "mes_failures", s->mes_failures },
 		{ "rotations", s->rotations },
 		{ "runlist_processes", m->xcc[0].runlist.processes },
 		{ "runlist_announced", m->xcc[0].runlist.max_processes },

@@ -18,6 +18,10 @@ struct vgpu_stats {
 	u64 unmaps;
 	u64 unmaps_named;
 	u64 maps_named;
+	u64 mes_frames;
+	u64 mes_adds;
+	u64 mes_removes;
+	u64 mes_failures;
 	u64 rotations;
 	u64 cwsr_saves;
 	u64 cwsr_restores;
@@ -65,6 +69,7 @@ struct vgpu_simd {
  * @vmid: who has the VMIDs
  * @hws_vmid_mask: VMIDs that the scheduler may use
  * @hws_queue_mask: slots that it may use, by pipe * 8 + queue of MEC1
+ * @gfx_queue_mask: the same of the graphics engine
  * @runlist: what it is to run
  * @simd: what is free on each SIMD
  * @lds_free: what is free on each compute unit, in bytes
@@ -77,6 +82,7 @@ struct vgpu_xcc {
 	struct vgpu_vmid vmid[VGPU_VMIDS];
 	u32 hws_vmid_mask;
 	u64 hws_queue_mask;
+	u64 gfx_queue_mask;
 	struct vgpu_runlist runlist;
 	struct vgpu_simd simd[VGPU_MAX_SIMDS];
 	u32 lds_free[VGPU_MAX_CUS];
@@ -84,6 +90,27 @@ struct vgpu_xcc {
 	u32 slots_busy;
 	u32 next_cu;
 	u32 gws[VGPU_GWS];
+};
+
+#define VGPU_MES_FENCES		64u
+
+/**
+ * struct vgpu_mes - MES
+ * @begun: the frame at the head of its ring is being carried out
+ * @answers: and will get its fence
+ * @saved_ns: when what it was told to suspend last is saved
+ * @fence: fences of SUSPEND that are due later
+ * @fence.at_ns: when, 0: there is none
+ * @fence.addr: where, in the kernel's address space
+ * @fence.value: what
+ */
+struct vgpu_mes {
+	bool begun;
+	bool answers;
+	u64 saved_ns;
+	struct {
+		u64 at_ns, addr, value;
+	} fence[VGPU_MES_FENCES];
 };
 
 /**
@@ -96,6 +123,7 @@ struct vgpu_xcc {
  * @now_ns: device time of the event being handled
  * @queues: mapped queues and rings; the one that launched last is at the end
  * @xcc: its XCCs, config.xccs of them
+ * @mes: its MES, if that schedules it
  * @groups: waves in slots, by end of their step
  * @waiting: waves in slots that wait for their flag
  * @halted: waves in slots that do nothing any more
@@ -147,6 +175,7 @@ struct vgpu_model {
 	u64 now_ns;
 	struct vgpu_list queues;
 	struct vgpu_xcc *xcc;
+	struct vgpu_mes mes;
 	struct vgpu_list groups;
 	struct vgpu_list waiting;
 	struct vgpu_list halted;

@@ -33,6 +33,9 @@ static const struct {
 	[VGPU_FAULT_FULL_AFTER_UNMAP]	= { "full_after_unmap", "full_after_unmap_us", 20000 },
 	[VGPU_FAULT_FULL_AFTER_RUNLIST]	= { "full_after_runlist", "full_after_runlist_us", 20000 },
 	[VGPU_FAULT_VRAM_LOST]		= { "vram_lost" },
+	[VGPU_FAULT_MES_SILENT]		= { "mes_silent" },
+	[VGPU_FAULT_MES_LATE]		= { "mes_late", "mes_late_us", 20000 },
+	[VGPU_FAULT_MES_REMOVE_FAILS]	= { "mes_remove_fails" },
 };
 
 /* Sets all numbers to what they are at first */

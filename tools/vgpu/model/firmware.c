@@ -20,6 +20,8 @@ static const char *const names[VGPU_FIRMWARES] = {
 	[VGPU_FIRMWARE_WHOLE_HQD_WRITEBACK]	= "whole-hqd-writeback",
 	[VGPU_FIRMWARE_NO_STAMPS]		= "no-stamps",
 	[VGPU_FIRMWARE_MAPPED_AGAIN]		= "mapped-again",
+	[VGPU_FIRMWARE_EARLY_SUSPEND_FENCE]	= "early-suspend-fence",
+	[VGPU_FIRMWARE_RESUME_ALL_RESUMES]	= "resume-all-resumes",
 };
 
 /* Two answers to the same question */

@@ -30,7 +30,6 @@
 #define WATCH_CNTL		15
 #define PROCESS_DWORDS		21
 #define RETRY_DISABLE		(1u << 12)	/* in SH_MEM_CONFIG */
-#define HWS_ME			1
 #define MAP_DWORDS		7
 #define DOORBELL_MASK		0x0ffffffcu
 #define FAILED_DOORBELL_IN_MQD	0x3c0		/* queue_doorbell_id0 in the MQD of the HIQ */
@@ -45,10 +44,26 @@ void vgpu_hws_set_resources(struct vgpu_model *m, u32 xcc, u32 vmid_mask, u64 qu
 	m->xcc[xcc].hws_queue_mask = queue_mask;
 }
 
+/*
+ * MES leaves translations to the driver when queues come and go. What another process has left in
+ * a VMID it cannot leave to it: the driver does not know who has which.
+ */
+static void hws_clean_vmid(struct vgpu_model *m, u32 xcc, u32 vmid, const struct vgpu_rl_process *p)
+{
+	u32 hub = VGPU_HUB_GFX + xcc, base = vgpu_hub_reg(m, hub, VGPU_VM_PT_BASE_LO) + 2 * vmid;
+	u64 pt_base = vgpu_reg(m, base) | (u64)vgpu_reg(m, base + 1) << 32;
+
+	if (!m->config.asic->mes || (vgpu_ih_pasid(m, hub, vmid) == p->pasid && pt_base == p->pt_base))
+		return;
+	vgpu_tlb_invalidate(m, hub, 1u << vmid);
+	vgpu_tlb_invalidate_mm(m, 1u << vmid);
+}
+
 static void hws_set_vmid(struct vgpu_model *m, u32 xcc, u32 vmid, const struct vgpu_rl_process *p)
 {
 	u32 hub, base, n;
 
+	hws_clean_vmid(m, xcc, vmid, p);
 	m->xcc[xcc].vmid[vmid].used = true;
 	m->xcc[xcc].vmid[vmid].pasid = p->pasid;
 	m->xcc[xcc].vmid[vmid].retry = p->retry;
@@ -120,9 +135,13 @@ static void hws_forget_entry(struct vgpu_runlist *rl, const struct vgpu_queue *q
 	rl->mapped = kept;
 }
 
-/* A free slot, on the pipe with the fewest queues. Return: false if there is none. */
-static bool hws_find_slot(struct vgpu_model *m, u32 xcc, u8 *pipe, u8 *slot)
+/*
+ * A free slot of a micro engine, on the pipe with the fewest queues. Return: false if there is
+ * none.
+ */
+static bool hws_find_slot(struct vgpu_model *m, u32 xcc, u8 me, u8 *pipe, u8 *slot)
 {
+	u64 mask = me == VGPU_ME_GFX ? m->xcc[xcc].gfx_queue_mask : m->xcc[xcc].hws_queue_mask;
 	u32 used[VGPU_PIPES] = { 0 }, p, s, best = VGPU_QUEUES + 1;
 	u32 taken = 0;
 	struct vgpu_list *l;
@@ -130,7 +149,7 @@ static bool hws_find_slot(struct vgpu_model *m, u32 xcc, u8 *pipe, u8 *slot)
 	for (l = m->queues.next; l != &m->queues; l = l->next) {
 		const struct vgpu_queue *q = container_of(l, struct vgpu_queue, link);
 
-		if (q->kind == VGPU_QUEUE_SDMA || q->xcc != xcc || q->me != HWS_ME)
+		if (q->kind == VGPU_QUEUE_SDMA || q->xcc != xcc || q->me != me)
 			continue;
 		taken |= 1u << (q->pipe * VGPU_QUEUES + q->slot);
 		used[q->pipe]++;
@@ -139,7 +158,7 @@ static bool hws_find_slot(struct vgpu_model *m, u32 xcc, u8 *pipe, u8 *slot)
 		for (s = 0; s < VGPU_QUEUES; s++) {
 			u32 bit = p * VGPU_QUEUES + s;
 
-			if (!(m->xcc[xcc].hws_queue_mask >> bit & 1) || taken >> bit & 1 || used[p] >= best)
+			if (!(mask >> bit & 1) || taken >> bit & 1 || used[p] >= best)
 				continue;
 			best = used[p];
 			*pipe = p;
@@ -183,6 +202,24 @@ static void hws_next_process(const struct vgpu_model *m, struct window *w, u32 p
 	w->connected_ns = w->start_ns + m->config.connect_ns;
 }
 
+/* MES is not told an engine: the one that has the fewest queues */
+static u32 hws_sdma_engine(const struct vgpu_model *m)
+{
+	u32 queues[VGPU_SDMA_ENGINES] = { 0 }, e, best = 0;
+	const struct vgpu_list *l;
+
+	for (l = m->queues.next; l != &m->queues; l = l->next) {
+		const struct vgpu_queue *q = container_of(l, struct vgpu_queue, link);
+
+		if (q->kind == VGPU_QUEUE_SDMA)
+			queues[q->engine]++;
+	}
+	for (e = 1; e < vgpu_sdma_engines(m); e++)
+		if (queues[e] < queues[best])
+			best = e;
+	return best;
+}
+
 /* Return: false if there is no room for the entry now. */
 static bool hws_map_entry(struct vgpu_model *m, u32 xcc, const struct vgpu_rl_entry *e,
 			  struct window *w)
@@ -190,21 +227,21 @@ static bool hws_map_entry(struct vgpu_model *m, u32 xcc, const struct vgpu_rl_en
 	const struct vgpu_rl_process *p = &m->xcc[xcc].runlist.process[e->process];
 	struct vgpu_map_request request = {
 		.xcc = (u8)xcc,
-		.me = HWS_ME,
+		.me = e->gfx ? VGPU_ME_GFX : VGPU_ME_COMPUTE,
 		.from_runlist = true,
 		.is_static = e->is_static,
 		.pasid = p->pasid,
 		.mqd = e->mqd,
 		.wptr_addr = e->wptr_addr,
 		.doorbell = e->doorbell,
-		.engine = e->engine,
+		.engine = m->config.asic->mes ? hws_sdma_engine(m) : e->engine,
 	};
 	struct vgpu_queue *q;
 
-	/* It could not be preempted. */
-	if (e->is_queue && hws_mapped_queue(m, xcc, e))
+	/* It could not be preempted, or is one of those that MES has not moved. */
+	if (e->suspended || (e->is_queue && hws_mapped_queue(m, xcc, e)))
 		return true;
-	if (e->is_queue && !e->sdma && !hws_find_slot(m, xcc, &request.pipe, &request.slot))
+	if (e->is_queue && !e->sdma && !hws_find_slot(m, xcc, request.me, &request.pipe, &request.slot))
 		return false;
 	if (e->gws && hws_gws_taken(m, xcc, p->pasid))
 		return false;
@@ -223,7 +260,7 @@ static bool hws_map_entry(struct vgpu_model *m, u32 xcc, const struct vgpu_rl_en
 	hws_next_process(m, w, e->process);
 	q->connected_ns = w->connected_ns;
 	q->ready_ns = w->connected_ns;
-	if (!e->sdma) {
+	if (vgpu_queue_is_user_compute(q)) {
 		vgpu_stamp(m, q->mqd, VGPU_STAMP_CONNECT, w->start_ns, w->connected_ns);
 		w->restored += vgpu_cwsr_restore(m, q);
 	}
@@ -301,7 +338,7 @@ static bool hws_fails(struct vgpu_model *m, struct vgpu_queue *q, enum cause cau
 	if (!vgpu_queue_hung(q) && (cause != BY_REQUEST || !q->waves || !vgpu_fault_on(m, VGPU_FAULT_PREEMPT_FAIL, q->xcc)))
 		return false;
 	q->abandoned = true;
-	if (cause != BY_RUNLIST)
+	if (cause != BY_RUNLIST && m->xcc[q->xcc].runlist.hiq_mqd)
 		vgpu_vm_write32(m, VGPU_AS_KERNEL, m->xcc[q->xcc].runlist.hiq_mqd + FAILED_DOORBELL_IN_MQD, q->doorbell / 4);
 	return true;
 }
@@ -332,8 +369,10 @@ static u64 hws_unmap_queues(struct vgpu_model *m, u32 xcc, bool statics_too, boo
 		vmids |= 1u << q->vmid;
 		bytes += vgpu_queue_unmap(m, q, save);
 	}
-	vgpu_tlb_invalidate(m, VGPU_HUB_GFX + xcc, vmids);
-	vgpu_tlb_invalidate_mm(m, vmids);
+	if (!m->config.asic->mes) {
+		vgpu_tlb_invalidate(m, VGPU_HUB_GFX + xcc, vmids);
+		vgpu_tlb_invalidate_mm(m, vmids);
+	}
 	vgpu_cwsr_saved(m, m->now_ns + vgpu_cwsr_ns(m, bytes));
 	return ns + vgpu_cwsr_ns(m, bytes);
 }
@@ -657,6 +696,56 @@ bool vgpu_hws_map_queue(struct vgpu_model *m, struct vgpu_queue *hiq, const u32 
 		q->head_ready_ns = q->ready_ns;
 	if (q->kind == VGPU_QUEUE_AQL)
 		vgpu_ring_joined(m, q);
+	return true;
+}
+
+/**
+ * vgpu_hws_map_list() - map what has become able to be mapped, of a list that MES keeps
+ * @m: the device
+ * @xcc: whose
+ * @start_ns: from when on
+ *
+ * A turn that is going on ends when it would have ended.
+ *
+ * Return: when all of it is connected
+ */
+u64 vgpu_hws_map_list(struct vgpu_model *m, u32 xcc, u64 start_ns)
+{
+	struct vgpu_runlist *rl = &m->xcc[xcc].runlist;
+	bool turn = rl->oversubscribed;
+	u64 end_ns = rl->quantum_end_ns, connected_ns = start_ns;
+
+	hws_free_vmids(m, xcc);
+	rl->oversubscribed = false;
+	if (rl->entries)
+		connected_ns = hws_map_window(m, xcc, start_ns);
+	if (turn)
+		rl->quantum_end_ns = end_ns;
+	return connected_ns;
+}
+
+/**
+ * vgpu_hws_take_off() - unmap the queue of an entry of the list that MES keeps
+ * @m: the device
+ * @xcc: whose list
+ * @e: the entry; nothing is done if its queue is not mapped
+ * @save: preempt; otherwise reset
+ * @bytes: what was saved is added
+ * @ns: what it takes beside that is added
+ *
+ * Return: false if its waves do not let themselves be saved; it stays mapped then.
+ */
+bool vgpu_hws_take_off(struct vgpu_model *m, u32 xcc, const struct vgpu_rl_entry *e, bool save, u64 *bytes, u64 *ns)
+{
+	struct vgpu_queue *q = hws_mapped_queue(m, xcc, e);
+
+	if (!q)
+		return true;
+	if (save && hws_fails(m, q, BY_REQUEST)) {
+		*ns += PREEMPTION_TIMEOUT_NS;
+		return false;
+	}
+	*bytes += vgpu_queue_unmap(m, q, save);
 	return true;
 }
 

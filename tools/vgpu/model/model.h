@@ -20,6 +20,7 @@
  *   cp.c     mapping and unmapping, doorbells
  *   device.c  vgpu_model_run(): calls all others, and none of them calls it
  *   hws.c    runlist, process and queue slots, rotation
+ *   mes.c    frames of MES, which fill the runlist on devices that have no HIQ
  *   aql.c    AQL packets
  *   dispatch.c  dispatches, from packets of either kind
  *   wave_slots.c  wave slots and the progress of waves
@@ -44,7 +45,13 @@ static inline u64 vgpu_now_ns(const struct vgpu_model *m)
 
 static inline bool vgpu_queue_is_user_compute(const struct vgpu_queue *q)
 {
-	return q->kind != VGPU_QUEUE_SDMA && q->vmid;
+	return q->kind != VGPU_QUEUE_SDMA && q->vmid && q->me != VGPU_ME_GFX;
+}
+
+/* Where the write pointer is when a queue is mapped: MES is told where the kernel sees it */
+static inline u32 vgpu_wptr_as(const struct vgpu_model *m, const struct vgpu_queue *q)
+{
+	return q->from_runlist && m->config.asic->mes ? VGPU_AS_KERNEL : VGPU_AS(q->hub, q->vmid);
 }
 
 /* Does its process want what it does to wait for pages? Only the hardware scheduler is told. */
@@ -123,7 +130,7 @@ void vgpu_ring_advance(struct vgpu_queue *q, u32 dwords);
 /* cp.c */
 void vgpu_queue_free(struct vgpu_model *m, struct vgpu_queue *q);
 struct vgpu_queue *vgpu_queue_map(struct vgpu_model *m, const struct vgpu_map_request *request);
-bool vgpu_queue_fetch_wptr(struct vgpu_model *m, struct vgpu_queue *q, u64 va);
+bool vgpu_queue_fetch_wptr(struct vgpu_model *m, struct vgpu_queue *q, u32 as, u64 va);
 void vgpu_doorbell_poll(struct vgpu_model *m, struct vgpu_queue *q);
 u64 vgpu_queue_unmap(struct vgpu_model *m, struct vgpu_queue *q, bool save);
 void vgpu_save_reported(struct vgpu_model *m, u64 asked_ns);
@@ -188,7 +195,14 @@ void vgpu_hws_unmap(struct vgpu_model *m, struct vgpu_queue *hiq, bool statics_t
 void vgpu_hws_unmap_named(struct vgpu_model *m, struct vgpu_queue *hiq, const u32 *doorbells, u32 count, bool save);
 bool vgpu_hws_map_process(struct vgpu_model *m, struct vgpu_queue *hiq, const u32 *p, u32 dwords);
 bool vgpu_hws_map_queue(struct vgpu_model *m, struct vgpu_queue *hiq, const u32 *p, u32 dwords);
+u64 vgpu_hws_map_list(struct vgpu_model *m, u32 xcc, u64 start_ns);
+bool vgpu_hws_take_off(struct vgpu_model *m, u32 xcc, const struct vgpu_rl_entry *e, bool save, u64 *bytes, u64 *ns);
 void vgpu_hws_quantum(struct vgpu_model *m);
 u64 vgpu_hws_next_event(struct vgpu_model *m);
+
+/* mes.c */
+bool vgpu_mes_run(struct vgpu_model *m, struct vgpu_queue *mes);
+bool vgpu_mes_fences(struct vgpu_model *m);
+u64 vgpu_mes_next_event(const struct vgpu_model *m);
 
 #endif /* VGPU_MODEL_INTERNAL_H */

@@ -28,12 +28,15 @@ enum {
 	IT_DISPATCH_INDIRECT	= 0x16,
 	IT_ATOMIC_MEM		= 0x1e,
 	IT_COND_EXEC		= 0x22,
+	IT_CONTEXT_CONTROL	= 0x28,
 	IT_WRITE_DATA		= 0x37,
 	IT_WAIT_REG_MEM		= 0x3c,
 	IT_INDIRECT_BUFFER	= 0x3f,
 	IT_COPY_DATA		= 0x40,
+	IT_PFP_SYNC_ME		= 0x42,
 	IT_EVENT_WRITE		= 0x46,
 	IT_RELEASE_MEM		= 0x49,
+	IT_PREAMBLE_CNTL	= 0x4a,
 	IT_ACQUIRE_MEM		= 0x58,
 	IT_SET_CONFIG_REG	= 0x68,
 	IT_SET_CONTEXT_REG	= 0x69,
@@ -62,6 +65,11 @@ enum {
 #define REG_CPC_INT_STATUS	(VGPU_BASE_GC0 + 0x10b5u)
 #define CPC_INT_GENERIC		0x20000000u
 #define SRC_CP_IB2_INTERRUPT	178
+
+/* What kind of queue MAP_QUEUES is about */
+#define MAP_COMPUTE		0
+#define MAP_HIQ			1
+#define MAP_MES			5
 
 /* The initiator of a dispatch */
 #define COMPUTE_SHADER_EN	(1u << 0)
@@ -95,7 +103,7 @@ static u32 pm4_read_reg(struct vgpu_model *m, const struct vgpu_queue *q, u32 in
  */
 static void pm4_write_reg(struct vgpu_model *m, struct vgpu_queue *q, u32 as, u32 index, u32 value)
 {
-	if (VGPU_AS_VMID(as)) {
+	if (VGPU_AS_VMID(as) && !(q->vmid && q->privileged)) {
 		index -= COMPUTE_REG_START;
 		if (vgpu_mqd_has(index))
 			q->compute[index] = value;
@@ -242,16 +250,22 @@ static enum packet_result pm4_map_queues(struct vgpu_model *m, struct vgpu_queue
 		.mqd = pm4_addr64(p + 3),
 		.wptr_addr = pm4_addr64(p + 5),
 	};
+	u32 selector = p[1] >> 26 & 7;
 	struct vgpu_queue *q;
 
 	if (((p[1] >> 4) & 3) == 1)		/* the scheduler chooses the slot */
 		return engine->is_hiq && vgpu_hws_map_queue(m, engine, p, dwords) ? PACKET_DONE : PACKET_BAD;
-	if (((p[1] >> 26) & 7) > 1)		/* 0 compute, 1 HIQ; the rest is not on this device */
+	if (selector != MAP_COMPUTE && selector != (m->config.asic->mes ? MAP_MES : MAP_HIQ))
 		return PACKET_BAD;
+	if (selector == MAP_MES)
+		request.me = VGPU_ME_MES;
 	q = vgpu_queue_map(m, &request);
-	if (q)
-		q->is_hiq = ((p[1] >> 26) & 7) == 1;
-	return q ? PACKET_DONE : PACKET_BAD;
+	if (!q)
+		return PACKET_BAD;
+	q->is_hiq = selector == MAP_HIQ;
+	if (selector == MAP_MES)
+		q->kind = VGPU_QUEUE_MES;
+	return PACKET_DONE;
 }
 
 static enum packet_result pm4_unmap_queues(struct vgpu_model *m, struct vgpu_queue *engine,
@@ -436,6 +450,9 @@ static enum packet_result pm4_execute(struct vgpu_model *m, struct vgpu_queue *q
 	case IT_CLEAR_STATE:
 	case IT_COND_EXEC:			/* pm4_step() skips what it says */
 	case IT_ACQUIRE_MEM:
+	case IT_CONTEXT_CONTROL:
+	case IT_PREAMBLE_CNTL:
+	case IT_PFP_SYNC_ME:
 	case IT_SWITCH_BUFFER:
 	case IT_FRAME_CONTROL:
 		return PACKET_DONE;

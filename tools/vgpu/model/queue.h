@@ -14,7 +14,13 @@ enum vgpu_queue_kind {
 	VGPU_QUEUE_PM4,
 	VGPU_QUEUE_AQL,
 	VGPU_QUEUE_SDMA,
+	VGPU_QUEUE_MES,		/* frames of the scheduler, see mes.c */
 };
+
+/* Micro engines */
+#define VGPU_ME_GFX		0	/* graphics; that of SDMA queues, too, which have none */
+#define VGPU_ME_COMPUTE		1	/* MEC1 */
+#define VGPU_ME_MES		3
 
 /*
  * Why a packet was refused, as amdkfd numbers the exceptions of a queue (enum
@@ -54,10 +60,10 @@ enum vgpu_leaving {
  * @kind: how the ring is read
  * @hub: that its accesses go through
  * @xcc: that it is mapped on (SDMA: 0)
- * @me: micro engine of its slot (0: SDMA)
+ * @me: micro engine of its slot
  * @pipe: pipe of the micro engine
  * @slot: queue of the pipe
- * @from_runlist: mapped by the scheduler (HIQ), not by the driver through registers or KIQ
+ * @from_runlist: mapped by the scheduler (HIQ, MES), not by the driver through registers or KIQ
  * @is_static: not touched by an unmap of the non-static queues
  * @is_hiq: the scheduler's own
  * @gws: it has the global wave sync, which only one process has at a time
@@ -73,6 +79,7 @@ enum vgpu_leaving {
  * @logic_xcc: which share of a grid this one takes
  * @chunk: neighbouring workgroups of a share, 0: all are the first one's
  * @idle: a PM4 queue, which another XCC executes
+ * @privileged: packets of its ring may write registers although it is a process's
  * @doorbell: byte offset in the doorbell BAR
  * @has_doorbell: it has one
  * @ring: GPU address of the ring
@@ -138,6 +145,7 @@ struct vgpu_queue {
 	u8 logic_xcc;
 	u32 chunk;
 	bool idle;
+	bool privileged;
 	u32 doorbell;
 	bool has_doorbell;
 	u64 ring;
@@ -189,7 +197,7 @@ struct vgpu_queue {
  * @vmid: VMID
  * @pasid: process
  * @mqd: GPU address of the MQD; of the first XCC's if the scheduler maps it
- * @wptr_addr: where the write pointer is, in the queue's address space
+ * @wptr_addr: where the write pointer is, in the queue's address space; MES: in the kernel's
  * @doorbell: byte offset in the doorbell BAR
  * @engine: SDMA engine
  */
@@ -219,6 +227,13 @@ struct vgpu_vmid {
 	u32 watch[VGPU_WATCHES];	/* TCP_WATCHn_CNTL */
 };
 
+/* How MES was told to keep a queue off the device */
+enum vgpu_suspended {
+	VGPU_NOT_SUSPENDED,
+	VGPU_SUSPENDED,			/* its gang by its name */
+	VGPU_SUSPENDED_WITH_ALL,
+};
+
 /**
  * struct vgpu_rl_entry - a packet of the runlist: MAP_PROCESS, or MAP_QUEUES with one queue
  * @process: index in the runlist's processes
@@ -228,8 +243,11 @@ struct vgpu_vmid {
  * @doorbell: byte offset in the doorbell BAR
  * @engine: SDMA engine
  * @sdma: SDMA queue
+ * @gfx: queue of the graphics engine
  * @is_static: static queue
  * @gws: it uses the global wave sync
+ * @suspended: it keeps its place in the list, and is not mapped
+ * @gang: address by which MES calls the queues that it suspends together
  */
 struct vgpu_rl_entry {
 	u32 process;
@@ -239,8 +257,11 @@ struct vgpu_rl_entry {
 	u32 doorbell;
 	u8 engine;
 	bool sdma;
+	bool gfx;
 	bool is_static;
 	bool gws;
+	enum vgpu_suspended suspended;
+	u64 gang;
 };
 
 /**

@@ -34,7 +34,7 @@ enum {
 #define SDMA_USER_RING_ID	2
 #define SDMA_INDIRECT_DWORDS	6
 
-#define SDMA_SUBOP_INVALIDATE	4		/* of POLL: ask a hub's invalidation engine, and wait for it */
+#define SDMA_SUBOP_INVALIDATE	4		/* of POLL: ask a hub's invalidation engine */
 #define SDMA_INVALIDATE_ENGINE(h) ((h) >> 16 & 0x1f)	/* of the GFXHUB */
 
 /*
@@ -568,6 +568,6 @@ struct vgpu_queue *vgpu_sdma_map(struct vgpu_model *m, const struct vgpu_map_req
 		};
 	}
 	q->done = sdma_addr64(mqd + asic->sdma_mqd.done);
-	vgpu_queue_fetch_wptr(m, q, request->wptr_addr);
+	vgpu_queue_fetch_wptr(m, q, vgpu_wptr_as(m, q), request->wptr_addr);
 	return q;
 }

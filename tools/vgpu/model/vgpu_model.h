@@ -122,6 +122,8 @@ struct vgpu_place {
  * @power_on.value: what it holds
  * @discovery: a table in VRAM tells the driver what is where
  * @gfx942: its shader cores have gfx942's instructions
+ * @mes: MES schedules it, in the place of a HIQ, and has kernel rings too, among them one for
+ *	graphics
  * @cus_per_fuse: compute units that a fuse switches off together
  * @cu_mask_words: dwords of an MQD from COMPUTE_STATIC_THREAD_MGMT_SE0 on, by shader engine; 0: end
  * @stack_in_area: the control stack of a queue is at the beginning of its save area, not behind its
@@ -161,6 +163,7 @@ struct vgpu_asic {
 	} power_on[VGPU_POWER_ON];
 	bool discovery;
 	bool gfx942;
+	bool mes;
 	u32 cus_per_fuse;
 	u8 cu_mask_words[VGPU_MAX_SE];
 	bool stack_in_area;
@@ -273,6 +276,9 @@ struct vgpu_product {
  *	were
  * @VGPU_FIRMWARE_MAPPED_AGAIN: a queue that was unmapped by its doorbell is mapped again two
  *	milliseconds later, as its runlist says
+ * @VGPU_FIRMWARE_EARLY_SUSPEND_FENCE: MES writes the fence of SUSPEND before waves are saved
+ * @VGPU_FIRMWARE_RESUME_ALL_RESUMES: RESUME of all gangs resumes those, too, that were suspended
+ *	one by one
  * @VGPU_FIRMWARES: how many there are
  */
 enum vgpu_firmware {
@@ -285,6 +291,8 @@ enum vgpu_firmware {
 	VGPU_FIRMWARE_WHOLE_HQD_WRITEBACK,
 	VGPU_FIRMWARE_NO_STAMPS,
 	VGPU_FIRMWARE_MAPPED_AGAIN,
+	VGPU_FIRMWARE_EARLY_SUSPEND_FENCE,
+	VGPU_FIRMWARE_RESUME_ALL_RESUMES,
 	VGPU_FIRMWARES,
 };
 
@@ -318,6 +326,9 @@ enum vgpu_firmware {
  *	be full for its value, in microseconds
  * @VGPU_FAULT_FULL_AFTER_RUNLIST: the same from a runlist on
  * @VGPU_FAULT_VRAM_LOST: a reset leaves garbage in VRAM
+ * @VGPU_FAULT_MES_SILENT: MES stops for good at a frame
+ * @VGPU_FAULT_MES_LATE: MES carries a frame out and answers it its value, in microseconds, later
+ * @VGPU_FAULT_MES_REMOVE_FAILS: MES does not carry REMOVE_QUEUE out, and goes on with what follows
  * @VGPU_FAULTS: how many there are
  */
 enum vgpu_fault {
@@ -342,6 +353,9 @@ enum vgpu_fault {
 	VGPU_FAULT_FULL_AFTER_UNMAP,
 	VGPU_FAULT_FULL_AFTER_RUNLIST,
 	VGPU_FAULT_VRAM_LOST,
+	VGPU_FAULT_MES_SILENT,
+	VGPU_FAULT_MES_LATE,
+	VGPU_FAULT_MES_REMOVE_FAILS,
 	VGPU_FAULTS,
 };
 

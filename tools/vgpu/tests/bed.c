@@ -7,7 +7,7 @@
 bool vgpu_quiet;
 
 #define KIQ_ME		2
-#define KIQ_PIPE	1
+#define KIQ_PIPE	1		/* also where MES has a KIQ, on its own micro engine */
 #define HIQ_PIPE	0
 #define KIQ_DOORBELL	0x0
 #define HIQ_DOORBELL	0x400
@@ -115,6 +115,11 @@ void bed_mi308x(struct vgpu_config *c)
 	c->se = p->se;
 	vgpu_firmware_parse(p->firmware, &c->firmware);
 	vgpu_product_apply(p, c);
+}
+
+void bed_gfx1100(struct vgpu_config *c)
+{
+	c->asic = vgpu_asic_find("gfx1100");
 }
 
 struct bed *bed_new(void (*configure)(struct vgpu_config *c))
@@ -369,29 +374,135 @@ bool bed_interrupt(struct bed *b, u32 iv[VGPU_IV_DWORDS])
 	return true;
 }
 
+/* The ring of a kernel queue: its MQD from HQD on */
+static void kernel_hqd(struct bed *b, u32 *w, u64 mqd, u64 ring, u64 page)
+{
+	w[VGPU_HQD_MQD_BASE_LO] = LO(bed_kernel_va(b, mqd));
+	w[VGPU_HQD_MQD_BASE_HI] = HI(VGPU_FB_BASE);
+	w[VGPU_HQD_PQ_BASE_LO] = LO(bed_kernel_va(b, ring) >> 8);
+	w[VGPU_HQD_PQ_BASE_HI] = HI(bed_kernel_va(b, ring) >> 8);
+	w[VGPU_HQD_PQ_CONTROL] = 11;
+	w[VGPU_HQD_PQ_RPTR_REPORT_LO] = LO(bed_kernel_va(b, page));
+	w[VGPU_HQD_PQ_RPTR_REPORT_HI] = HI(VGPU_FB_BASE);
+}
+
+/* MES by its KIQ, then its resources: VMIDs 8 to 15, two queues of each of four pipes, as 6.12 asks for */
+static void mes_up(struct bed *b)
+{
+	u64 ring = bed_vram(b, BED_KERNEL_RING * 4), page = bed_vram(b, VGPU_PAGE), mqd = bed_vram(b, BED_MQD_BYTES);
+	u32 rsrc[16] = { 0, 0, 0xffffff00, 0, 0, 0xc, 0xc, 0xc, 0xc, 0, 0, 0, 0, 0xfffffffe, 0, 0xfc };
+
+	b->mes = (u32 *)(b->vram + ring);
+	b->mes_wptr = 0;
+	b->mes_frames = 0;
+	b->mes_answer = (u64 *)(b->vram + page + 128);
+	b->mes_passed = (u64 *)(b->vram + page + 192);
+	kernel_hqd(b, (u32 *)(b->vram + mqd) + 0x80, mqd, ring, page);
+	bed_kiq(b, (u32[]) { PM4(0xa2, 7), 5u << 26 | 1u << 29 | 1u << 18, HIQ_DOORBELL, LO(bed_kernel_va(b, mqd)),
+			     HI(VGPU_FB_BASE), LO(bed_kernel_va(b, page + 64)), HI(VGPU_FB_BASE) }, 7);
+	bed_mes(b, 0, rsrc, ARRAY_SIZE(rsrc), 50);
+}
+
+static void mes_write(struct bed *b, u32 *frame, u32 op, u32 status, const u64 *fence, u64 value)
+{
+	u64 va = bed_kernel_va(b, (u64)((const u8 *)fence - b->vram));
+
+	frame[0] = 1 | op << 4 | 64 << 12;
+	frame[status] = LO(va);
+	frame[status + 1] = HI(va);
+	frame[status + 2] = LO(value);
+	frame[status + 3] = HI(value);
+	ring_write(b->mes, &b->mes_wptr, frame, 64);
+}
+
+bool bed_mes_past(void *bed)
+{
+	struct bed *b = bed;
+
+	return *b->mes_passed == b->mes_frames;
+}
+
+bool bed_mes(struct bed *b, u32 op, const u32 *words, u32 words_count, u32 status)
+{
+	u32 frame[64] = { 0 }, query[64] = { 0 };
+
+	memcpy(frame, words, words_count * 4);
+	*b->mes_answer = 0;
+	mes_write(b, frame, op, status, b->mes_answer, 1);
+	mes_write(b, query, 11, 2, b->mes_passed, ++b->mes_frames);
+	*(u64 *)((u8 *)b->doorbells + HIQ_DOORBELL) = b->mes_wptr;
+	bed_run_until(b, bed_mes_past, b, 1000000000);
+	return *b->mes_answer == 1;
+}
+
+bool bed_mes_add(struct bed *b, struct bed_queue *q)
+{
+	u64 wptr = (u64)((u8 *)q->write_index - b->system);	/* all of GART begins at 0 */
+	u32 f[50] = { 0 };
+
+	if (wptr >= BED_GART_BYTES) {
+		fprintf(stderr, "bed: the kernel does not see the write pointer\n");
+		exit(2);
+	}
+	f[1] = q->p->pasid;
+	f[2] = LO(q->p->root);
+	f[3] = HI(q->p->root);
+	f[8] = q->p->quantum * 10000;		/* of 100 ns */
+	f[14] = LO(q->mqd);
+	f[15] = HI(q->mqd);
+	f[18] = q->doorbell / 4;
+	f[19] = LO(q->mqd);
+	f[20] = HI(q->mqd);
+	f[21] = LO(wptr);
+	f[22] = HI(wptr);
+	f[27] = q->sdma ? 2 : 1;
+	return bed_mes(b, 2, f, ARRAY_SIZE(f), 37);
+}
+
+bool bed_mes_remove(struct bed *b, const struct bed_queue *q)
+{
+	return bed_mes(b, 3, (u32[]) { 0, q->doorbell / 4, LO(q->mqd), HI(q->mqd) }, 4, 5);
+}
+
+bool bed_mes_gang(struct bed *b, u32 op, const struct bed_queue *q, u64 va, u32 value)
+{
+	u32 f[7] = { 0, !q && op != 8, q ? LO(q->mqd) : 0, q ? HI(q->mqd) : 0, LO(va), HI(va), value };
+
+	return bed_mes(b, op, f, op == 6 ? 7 : 4, op == 6 ? 7 : op == 7 ? 4 : 24);
+}
+
+/* KIQs: by registers */
+static void kiqs_up(struct bed *b)
+{
+	u32 r, hqd[VGPU_HQD_REGS] = { 0 }, me = b->config.asic->mes ? VGPU_ME_MES : KIQ_ME;
+	u64 ring, page;
+
+	for (b->xcc = 0; b->xcc < b->config.xccs; b->xcc++) {
+		ring = bed_vram(b, BED_KERNEL_RING * 4);
+		page = bed_vram(b, VGPU_PAGE);
+		b->kiq[b->xcc] = (u32 *)(b->vram + ring);
+		b->kiq_wptr[b->xcc] = 0;
+		kernel_hqd(b, hqd, bed_vram(b, BED_MQD_BYTES), ring, page);
+		hqd[VGPU_HQD_PQ_DOORBELL] = (KIQ_DOORBELL + 8 * b->xcc) | 1u << 30;
+		for (r = 0; r < VGPU_HQD_REGS; r++)
+			if (hqd[r])
+				bed_write_reg(b, me, KIQ_PIPE, 0, r, hqd[r]);
+		bed_write_reg(b, me, KIQ_PIPE, 0, VGPU_HQD_ACTIVE, 1);
+	}
+	b->xcc = 0;
+}
+
 void bed_driver_up(struct bed *b)
 {
-	u64 kiq, hiq, page, mqd;
+	u64 hiq, page, mqd;
 	u32 *w, i;
 
 	hubs_up(b);
 	ih_up(b);
-
-	/* KIQs: by registers */
-	for (b->xcc = 0; b->xcc < b->config.xccs; b->xcc++) {
-		kiq = bed_vram(b, BED_KERNEL_RING * 4);
-		page = bed_vram(b, VGPU_PAGE);
-		b->kiq[b->xcc] = (u32 *)(b->vram + kiq);
-		b->kiq_wptr[b->xcc] = 0;
-		bed_write_reg(b, KIQ_ME, KIQ_PIPE, 0, VGPU_HQD_MQD_BASE_LO, LO(bed_kernel_va(b, bed_vram(b, BED_MQD_BYTES))));
-		bed_write_reg(b, KIQ_ME, KIQ_PIPE, 0, VGPU_HQD_MQD_BASE_HI, HI(VGPU_FB_BASE));
-		bed_write_reg(b, KIQ_ME, KIQ_PIPE, 0, VGPU_HQD_PQ_BASE_LO, LO(bed_kernel_va(b, kiq) >> 8));
-		bed_write_reg(b, KIQ_ME, KIQ_PIPE, 0, VGPU_HQD_PQ_BASE_HI, HI(bed_kernel_va(b, kiq) >> 8));
-		bed_write_reg(b, KIQ_ME, KIQ_PIPE, 0, VGPU_HQD_PQ_CONTROL, 11);
-		bed_write_reg(b, KIQ_ME, KIQ_PIPE, 0, VGPU_HQD_PQ_RPTR_REPORT_LO, LO(bed_kernel_va(b, page)));
-		bed_write_reg(b, KIQ_ME, KIQ_PIPE, 0, VGPU_HQD_PQ_RPTR_REPORT_HI, HI(VGPU_FB_BASE));
-		bed_write_reg(b, KIQ_ME, KIQ_PIPE, 0, VGPU_HQD_PQ_DOORBELL, (KIQ_DOORBELL + 8 * b->xcc) | 1u << 30);
-		bed_write_reg(b, KIQ_ME, KIQ_PIPE, 0, VGPU_HQD_ACTIVE, 1);
+	kiqs_up(b);
+	if (b->config.asic->mes) {
+		mes_up(b);
+		return;
 	}
 
 	/* HIQ: by KIQ */
@@ -407,14 +518,7 @@ void bed_driver_up(struct bed *b)
 		w = (u32 *)(b->vram + mqd);
 		if (b->config.asic->xcp_ctl)
 			w[BED_MQD_STRIDE] = BED_MQD_BYTES;
-		w += 0x80;
-		w[VGPU_HQD_MQD_BASE_LO] = LO(bed_kernel_va(b, mqd));
-		w[VGPU_HQD_MQD_BASE_HI] = HI(VGPU_FB_BASE);
-		w[VGPU_HQD_PQ_BASE_LO] = LO(bed_kernel_va(b, hiq) >> 8);
-		w[VGPU_HQD_PQ_BASE_HI] = HI(bed_kernel_va(b, hiq) >> 8);
-		w[VGPU_HQD_PQ_CONTROL] = 11;
-		w[VGPU_HQD_PQ_RPTR_REPORT_LO] = LO(bed_kernel_va(b, page));
-		w[VGPU_HQD_PQ_RPTR_REPORT_HI] = HI(VGPU_FB_BASE);
+		kernel_hqd(b, w + 0x80, mqd, hiq, page);
 		b->xcc = i;
 		bed_kiq(b, (u32[]) { PM4(0xa2, 7), 1u << 26 | 1u << 29 | 1u << 18 | HIQ_PIPE << 16, HIQ_DOORBELL,
 				     LO(bed_kernel_va(b, mqd)), HI(VGPU_FB_BASE), LO(bed_kernel_va(b, page + 64)),
@@ -523,8 +627,9 @@ struct bed_queue *bed_queue(struct bed *b, struct bed_process *p)
 
 	for (xcc = 0; xcc < b->config.xccs; xcc++) {
 		w = bed_part(b, q, xcc);
-		for (i = 0; i < ARRAY_SIZE(cu_mask_word); i++)
-			w[cu_mask_word[i]] = ~0u;
+		for (i = 0; i < VGPU_MAX_SE; i++)
+			if (b->config.asic->cu_mask_words[i])
+				w[b->config.asic->cu_mask_words[i]] = ~0u;
 		if (b->config.asic->xcp_ctl) {
 			w[BED_MQD_LOGIC_XCC] = xcc;
 			w[BED_MQD_CHUNK] = 1;
@@ -574,9 +679,9 @@ struct bed_queue *bed_sdma_queue(struct bed *b, struct bed_process *p, u32 engin
 	q->mqd_words[0] = 10 << 1;
 	q->mqd_words[1] = LO(q->ring_va >> 8);
 	q->mqd_words[2] = HI(q->ring_va >> 8);
-	q->mqd_words[8] = HI(q->page_va + 128);
-	q->mqd_words[9] = LO(q->page_va + 128);
-	q->mqd_words[22] = q->doorbell;
+	q->mqd_words[b->config.asic->sdma_mqd.rptr_addr_hi] = HI(q->page_va + 128);
+	q->mqd_words[b->config.asic->sdma_mqd.rptr_addr_hi + 1] = LO(q->page_va + 128);
+	q->mqd_words[b->config.asic->sdma_mqd.doorbell_offset] = q->doorbell;
 	return q;
 }
 

@@ -110,6 +110,12 @@ struct bed {
 	u32 *hiq_mqd_words;
 	u64 *fence;
 	u64 fence_value;
+	/* MES's ring, instead of the HIQ's, where it schedules */
+	u32 *mes;
+	u64 mes_wptr;
+	u64 *mes_answer;	/* the fence of the last frame */
+	u64 *mes_passed;	/* number of the last one that MES is past */
+	u64 mes_frames;
 	u32 xcc;		/* whose KIQ, registers and parts of queues are meant below */
 	bool never_chain;	/* a driver that does not see that it is oversubscribed */
 	u32 announces_more;	/* a driver whose RUN_LIST counts so many processes too many */
@@ -119,6 +125,7 @@ void bed_gfx942(struct vgpu_config *c);		/* with one XCC */
 void bed_xccs_2(struct vgpu_config *c);		/* gfx942 with this many */
 void bed_xccs_4(struct vgpu_config *c);
 void bed_mi308x(struct vgpu_config *c);
+void bed_gfx1100(struct vgpu_config *c);
 struct bed *bed_new(void (*configure)(struct vgpu_config *c));
 void bed_free(struct bed *b);
 void bed_run_for(struct bed *b, u64 ns);
@@ -168,6 +175,18 @@ bool bed_unmap_pasid(struct bed *b, u16 pasid);
 bool bed_unmap_named(struct bed *b, struct bed_queue **queues, u32 count);	/* four at most */
 bool bed_map_named(struct bed *b, struct bed_queue **queues, u32 count);
 bool bed_hiq_fence(struct bed *b);
+
+/*
+ * MES: a frame that begins with @words of @words_count dwords, and whose fence is described at dword
+ * @status; the driver's query behind it. They say when MES is past both, or after a second. Return:
+ * it has answered the frame
+ */
+bool bed_mes(struct bed *b, u32 op, const u32 *words, u32 words_count, u32 status);
+bool bed_mes_past(void *bed);				/* is it past all frames? */
+bool bed_mes_add(struct bed *b, struct bed_queue *q);	/* a queue is a gang of its own, called by its MQD */
+bool bed_mes_remove(struct bed *b, const struct bed_queue *q);
+/* SUSPEND (6) with a fence at @va if that is not 0, RESUME (7), or RESET (8) of @q; NULL: of all */
+bool bed_mes_gang(struct bed *b, u32 op, const struct bed_queue *q, u64 va, u32 value);
 
 /* Next entry of the interrupt ring, false if there is none */
 bool bed_interrupt(struct bed *b, u32 iv[VGPU_IV_DWORDS]);
