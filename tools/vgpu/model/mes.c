@@ -67,6 +67,7 @@ enum {
 #define ADD_TMA			41
 #define ADD_PIPE		48		/* and queue: of the kernel's rings */
 #define ADD_LEGACY		(1u << 13)
+#define ADD_EXCLUSIVE		(1u << 14)	/* one process at a time: amdkfd's word for GWS */
 #define REMOVE_DOORBELL		1
 #define REMOVE_FLAGS		4
 #define REMOVE_PIPE		9
@@ -197,6 +198,7 @@ static enum outcome mes_add(struct vgpu_model *m, struct vgpu_queue *mes, const 
 		.is_queue = true,
 		.sdma = f[ADD_TYPE] == TYPE_SDMA,
 		.gfx = f[ADD_TYPE] == TYPE_GFX,
+		.gws = f[ADD_FLAGS] & ADD_EXCLUSIVE,
 		.gang = mes_addr(f + ADD_GANG),
 		.mqd = mes_addr(f + ADD_MQD),
 		.wptr_addr = mes_addr(f + ADD_WPTR),

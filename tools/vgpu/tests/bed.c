@@ -456,6 +456,7 @@ bool bed_mes_add(struct bed *b, struct bed_queue *q)
 	f[21] = LO(wptr);
 	f[22] = HI(wptr);
 	f[27] = q->sdma ? 2 : 1;
+	f[36] = q->gws << 14;
 	return bed_mes(b, 2, f, ARRAY_SIZE(f), 37);
 }
 

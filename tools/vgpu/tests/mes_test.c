@@ -316,6 +316,25 @@ TEST(mes_queues_take_turns)
 	CHECK_EQ(bed_stat(b, "rotations"), i);
 }
 
+TEST(mes_has_one_process_of_those_that_want_to_be_alone)
+{
+	struct bed_queue *q[2];
+	struct bed_work *w[2];
+	u32 i;
+
+	mes_up(0);
+	for (i = 0; i < 2; i++) {
+		q[i] = bed_queue(b, bed_process(b));
+		q[i]->gws = true;
+		CHECK(bed_mes_add(b, q[i]));
+		w[i] = submit_work(q[i], 8, 1, 50, 100 * US);
+	}
+	bed_run_for(b, MS / 2);
+	CHECK_EQ(bed_stat(b, "slots_busy"), 8);
+	CHECK_ALL_DONE(w, 2);
+	CHECK(bed_stat(b, "rotations") > 0);
+}
+
 TEST(mes_queue_that_waits_gets_the_room_of_one_that_goes)
 {
 	struct bed_queue *q[SLOTS + 1];
