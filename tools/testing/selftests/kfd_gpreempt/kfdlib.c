@@ -406,6 +406,19 @@ int64_t kfd_pasid(pid_t pid)
 	return pasid;
 }
 
+int64_t kfd_vgpu_waves(int64_t pasid)
+{
+	char text[32768], *line, *save = NULL;
+	long long owner, waves, sum = 0;
+
+	if (kfd_file_read(of_vgpu("queues"), text, sizeof(text)) < 0)
+		return -1;
+	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+		if (sscanf(line, "%lld %*s %*s %*s %*s %*s %lld", &owner, &waves) == 2 && owner == pasid)
+			sum += waves;
+	return sum;
+}
+
 int64_t kfd_vgpu_busy_ns(int64_t pasid)
 {
 	char text[32768], name[32];
@@ -944,7 +957,8 @@ static size_t cwsr_mapping_bytes(const struct kfd_client *c)
 {
 	uint32_t cus = c->simd_count / c->simd_per_cu / c->num_xcc;
 	uint32_t engines = c->array_count / c->num_xcc / c->simd_arrays_per_engine;
-	uint32_t waves = cus * 40 < engines * 512 ? cus * 40 : engines * 512;
+	uint32_t gfx9 = cus * 40 < engines * 512 ? cus * 40 : engines * 512;
+	uint32_t waves = c->gfx_target_version < KFD_GFX11 ? gfx9 : cus * 32;
 	uint32_t debugger = (waves * DEBUGGER_BYTES_PER_WAVE + DEBUGGER_BYTES_ALIGN - 1) & ~(DEBUGGER_BYTES_ALIGN - 1);
 
 	return page_align(((size_t)c->cwsr_size + debugger) * c->num_xcc);
@@ -977,13 +991,19 @@ static bool is_compute(const struct kfd_queue *q)
 	return q->kind == KFD_QUEUE_AQL || q->kind == KFD_QUEUE_PM4;
 }
 
-/* @rptr_va, @wptr_va: 0: in the queue's page */
 /* Such a device has no end-of-pipe buffers: the runtime gives it none. */
 static bool is_gfx942(const struct kfd_client *c)
 {
-	return c->gfx_target_version >= KFD_GFX942;
+	return c->gfx_target_version >= KFD_GFX942 && c->gfx_target_version < KFD_GFX11;
 }
 
+/* MES reads the write pointer where the kernel sees it: the driver pins that memory, and no process's own. */
+static enum kfd_backing page_backing(const struct kfd_client *c, enum kfd_backing backing)
+{
+	return c->gfx_target_version < KFD_GFX11 ? backing : KFD_BACKING_GTT;
+}
+
+/* @rptr_va, @wptr_va: 0: in the queue's page */
 static int create_queue(struct kfd_client *c, struct kfd_queue *q, enum kfd_queue_kind kind, enum kfd_backing backing, uint32_t priority,
 			uint32_t ring_bytes, uint32_t metadata_bytes, uint64_t rptr_va, uint64_t wptr_va)
 {
@@ -1005,7 +1025,7 @@ static int create_queue(struct kfd_client *c, struct kfd_queue *q, enum kfd_queu
 	q->metadata_bytes = metadata_bytes;
 	q->hidden_rptr = rptr_va;
 
-	err = kfd_buffer_alloc(c, backing, KFD_PAGE_BYTES, &q->page);
+	err = kfd_buffer_alloc(c, page_backing(c, backing), KFD_PAGE_BYTES, &q->page);
 	if (!err)
 		err = kfd_buffer_alloc(c, backing, ring_bytes + metadata_bytes, &q->ring);
 	if (!err && is_compute(q) && !is_gfx942(c))

@@ -249,6 +249,7 @@ const char *kfd_work_missing(void);		/* why there are no kernels for the first G
 uint32_t kfd_client_wave_slots(const struct kfd_client *c);	/* small waves that fill the device */
 uint32_t kfd_wave_slots(void);			/* those of the first GPU, without a client; 0 = not known */
 #define KFD_GFX942	90402
+#define KFD_GFX11	110000
 uint32_t kfd_gfx_target_version(void);		/* of the first GPU, as above; 0: none */
 
 /* ---- memory ---- */
@@ -370,6 +371,7 @@ int kfd_gpreempt_set_text(uint32_t gpu_id, const char *name, const char *value);
 int64_t kfd_gpreempt_get(uint32_t gpu_id, const char *name);	/* /sys/class/kfd/kfd/gpreempt/<gpu_id>/<name> */
 int64_t kfd_vgpu_stat(const char *name);			/* stats of its folder in /sys/kernel/debug/vgpu */
 int64_t kfd_pasid(pid_t pid);					/* of a process that has opened one device; 0: it has not */
+int64_t kfd_vgpu_waves(int64_t pasid);			/* in slots now, of all its queues */
 int64_t kfd_vgpu_busy_ns(int64_t pasid);			/* for how long each queue of it had waves, added up; 0: none had any */
 int kfd_vgpu_look_every(int64_t ns);				/* at its doorbells; no more often than when the program began (0) */
 int kfd_vgpu_cus(struct kfd_vgpu_cu *cu, int max);		/* /sys/kernel/debug/vgpu/cus; how many, negative errno */

@@ -232,9 +232,17 @@ static int wait_at_rest(struct actor *a)
 	return wait_count(a, RESTORES, count(a, EVICTIONS));
 }
 
+/* 6.12 does not count those of a device that MES schedules. */
+static bool has_waves(const struct actor *a)
+{
+	int64_t cus = kfd_proc_stat(a->pid, a->client.gpu_id, "cu_occupancy");
+
+	return cus >= 0 ? cus > 0 : kfd_vgpu_waves(kfd_pasid(a->pid)) > 0;
+}
+
 static int wait_waves(const struct actor *a, bool some)
 {
-	return KFD_WAIT((kfd_proc_stat(a->pid, a->client.gpu_id, "cu_occupancy") > 0) == some, MS, LONG);
+	return KFD_WAIT(has_waves(a) == some, MS, LONG);
 }
 
 /* ---- with the scheduler off and on ---- */

@@ -139,7 +139,9 @@ TEST_F_TIMEOUT(device, unmap_remap_is_exactly_once, 120)
 {
 	struct actor *hog = with_queue(_metadata, 0);
 	struct actor *other = actor_start(0, ARENA);
-	struct actor *updated = kfd_param_get("sched_policy") == NO_HWS ? hog : other;
+	/* A runlist takes all queues off; what takes them one by one leaves those alone that do not change. */
+	bool one_by_one = kfd_param_get("sched_policy") == NO_HWS || kfd_gfx_target_version() >= KFD_GFX11;
+	struct actor *updated = one_by_one ? hog : other;
 	int64_t saved, restored;
 	int i;
 
@@ -200,6 +202,8 @@ TEST_F(device, cu_occupancy_is_that_of_the_process)
 	uint32_t slots = firmware_is("zero-waves") ? 0 : self->slots;
 	uint32_t waves_per_cu;
 
+	if (kfd_gfx_target_version() >= KFD_GFX11)
+		SKIP(return, "6.12 does not count the waves of this device");
 	ASSERT_ACTOR(hog);
 	ASSERT_ACTOR(idle);
 	waves_per_cu = hog->client.simd_per_cu * hog->client.max_waves_per_simd;
