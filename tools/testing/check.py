@@ -19,7 +19,7 @@ lists what SUITE runs in its own guest.
 --all runs those that say `extended` or `package` too, --package only those that say `package`.
 
 --gpu runs the suites that need a GPU, or those of them that are named, on another DEVICE: gfx942,
-gfx942x2 (two XCCs), gfx942x4, mi308x (or another product that tools/vgpu/vm.py knows), verbatim (the
+gfx942x2 (two XCCs), gfx942x4, gfx1100, mi308x (or another product that tools/vgpu/vm.py knows), verbatim (the
 release build of amdgpu instead of the test build), or gfx942x2,verbatim.
 
 --gpus does the same in guests with N GPUs, of which most suites look at the first. Those that say `one-gpu'

@@ -107,7 +107,7 @@ exits with CMD's status.
   vm.py run --gpu fast --gpus 2 -- ...                   two virtual GPUs; VM_GPUS=2 says the same, unless --vgpu-args has gpus=
   vm.py run --gpu fast --gpus 2 --numa 2 --vgpu-args numa=0,1 -- ...
                                                          two NUMA nodes of two CPUs each, and a GPU at each
-  VM_GPU=gfx942x2 vm.py run --gpu fast -- ...            another device than --gpu says: gfx90a, gfx942[xXCCS], a product, verbatim,
+  VM_GPU=gfx942x2 vm.py run --gpu fast -- ...            another device than --gpu says: gfx90a, gfx942[xXCCS], gfx1100, a product, verbatim,
                                                          or several of them with commas; nothing changes without --gpu
   vm.py run --add ./prog --add ./data:/etc/data -- prog  extra files (a program brings the libraries it is linked with)
   vm.py run --net a:b -- ... & vm.py run --net b:a       two machines with a cable between them (eth0, without an address); while
@@ -1158,13 +1158,15 @@ def other_device(opts, device):
         gfx942 = re.fullmatch(r"gfx942(?:x([1248]))?", word)
         if gfx942:
             opts.vgpu_args = f"asic=gfx942 xccs={gfx942[1] or 1} {opts.vgpu_args}"
+        elif word == "gfx1100":
+            opts.vgpu_args = f"asic={word} {opts.vgpu_args}"
         elif word in PRODUCTS:
             opts.vgpu_args = f"preset={word} {opts.vgpu_args}"
         elif word == "verbatim":
             opts.gpu = word
         elif word != "gfx90a":
             raise Failure(f"VM_GPU={device}: '{word}' is not one of gfx90a, gfx942, gfx942x2, gfx942x4, gfx942x8, "
-                          f"{', '.join(PRODUCTS)}, verbatim")
+                          f"gfx1100, {', '.join(PRODUCTS)}, verbatim")
 
 
 def parse(argv):

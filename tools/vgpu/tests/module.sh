@@ -7,7 +7,7 @@
 
 . "$(dirname "$0")/bringup.sh"
 
-echo 1..5
+echo 1..7
 
 guest <<'GUEST'
 device=/sys/bus/pci/devices/1000:00:00.0
@@ -34,7 +34,9 @@ for front in intercept kmmio; do
 	there() { appears $front gfx90a 1 0x740f a047ffff && goes; }; check there
 	name="a gfx942 with two XCCs appears and goes, $front"
 	there() { appears $front gfx942 2 0x74a1 a04fffff && goes; }; check there
+	name="a gfx1100 appears and goes, $front"
+	there() { appears $front gfx1100 1 0x744c a047ffff && goes; }; check there
 done
 GUEST
 
-boot 4
+boot 6
