@@ -25,7 +25,7 @@ help:
 	@echo "  make demo  KERNEL=7.3              the same on another kernel: tools/testing/vm/kernels"
 	@echo "  make bench [OUT=dir] [DOCUMENT=1]  schedulers compared on published workloads; tables.txt, bench.json, plots; goals of performance.rst"
 	@echo "  make check [OUT=dir] [SUITE='..']  all tests, or the named suites; check.json"
-	@echo "  make check GPU=gfx942x2            those that need a GPU, on another: gfx942[xN], mi308x, verbatim, gfx942x2,verbatim"
+	@echo "  make check GPU=gfx942x2            those that need a GPU, on another: gfx942[xN], gfx1100, mi308x, verbatim, gfx942x2,verbatim"
 	@echo "  make check GPUS=2                  the same in machines with so many GPUs, 1 to 8; GPU= goes with it"
 	@echo "  make check KERNEL=7.3              those that need amdgpu, on another kernel: tools/testing/vm/kernels; GPU= goes with it"
 	@echo "  make check-full [OUT=dir]          the suites that repeat others on another device or mode as well, then check-debug"

@@ -155,7 +155,7 @@ TEST(mes_remove_saves_waves_and_add_restores_them)
 	CHECK_EQ(bed_stat(b, "cwsr_saves"), 5);
 }
 
-/* The control stack is in the save area, before the waves: what is behind the MQD is nobody's. */
+/* The control stack is in the save area, before the waves. What is behind the MQD stays as it is. */
 TEST(mes_device_has_the_control_stack_in_the_save_area)
 {
 	struct bed_work *w;

@@ -84,7 +84,7 @@ static inline void no_faults(void)
 		"stale_mqd", "stale_ctl_stack", "mqd_garbage", "ctl_stack_garbage", "rptr_garbage", "dequeue_late",
 		"dequeue_lost", "dequeue_dead", "unmap_late", "unmap_lost", "fence_lost", "preempt_fail",
 		"queue_reset_fail", "pipe_reset_fail", "hung_wave", "irq_lost", "state_lost", "vram_lost",
-		"full_after_unmap", "full_after_runlist", "invalidation_lost",
+		"full_after_unmap", "full_after_runlist", "invalidation_lost", "mes_silent", "mes_late", "mes_remove_fails",
 	};
 	char path[64];
 	size_t i;
