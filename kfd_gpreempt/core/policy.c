@@ -113,7 +113,6 @@
 #include "budget.h"
 #include "debt.h"
 #include "demand.h"
-#include "rules/share.h"
 
 /* More steps than there are between two priorities: as old as can be. */
 #define AGE_MAX			(2 * (GPREEMPT_PRIORITY_MAX + 1))
@@ -1085,7 +1084,7 @@ static enum rivals policy_can_outrank(struct gpreempt_policy_node *pn, u64 now_n
 		max = standing > max ? standing : max;
 		if (processes > 1 && (min < max || (rotates && max > 0)))
 			return RIVALS;
-		if (pn->nr_entities && gpreempt_share_rivals(pn, first ? first : p, p))
+		if (pn->nr_entities && pn->shares->rivals(pn, first ? first : p, p))
 			return RIVALS;
 		first = p;
 		if (!q->orders)
@@ -1434,7 +1433,7 @@ static bool policy_unproven(const struct gpreempt_policy_node *pn)
 /* Whose turn is it? */
 static noinline void policy_look_at_shares(struct gpreempt_policy_node *pn, u64 now_ns)
 {
-	if (gpreempt_share_look(pn, now_ns))
+	if (pn->shares->look(pn, now_ns))
 		policy_find_busy(pn, now_ns);
 }
 
@@ -1766,7 +1765,7 @@ static noinline u64 policy_first_deadline(const struct gpreempt_policy_node *pn,
 				end_ns, q->set.hold ? policy_longest_hold(pn, since_ns, now_ns) :
 						      gpreempt_debt_until(pn, q, now_ns));
 		if (q->kept_off & GPREEMPT_KEPT_MAXIMUM)
-			end_ns = gpreempt_earlier(end_ns, gpreempt_share_until(pn, q));
+			end_ns = gpreempt_earlier(end_ns, pn->shares->until(pn, q));
 		if (waits && params->aging_ns && pn->ops->ages)
 			end_ns = gpreempt_earlier(end_ns,
 						  policy_old_enough(pn, q, since_ns, now_ns));
@@ -1992,7 +1991,7 @@ static void policy_time_to_next(const struct gpreempt_policy_node *pn, u64 end_n
 	if (pn->ops->next_ns)
 		next_ns = gpreempt_earlier(next_ns, pn->ops->next_ns(pn, now_ns));
 	if (pn->nr_entities)
-		next_ns = gpreempt_earlier(next_ns, gpreempt_share_next_ns(pn, now_ns));
+		next_ns = gpreempt_earlier(next_ns, pn->shares->next_ns(pn, now_ns));
 	decision->until_ns = policy_sleep(next_ns);
 	if (pn->params.poll_ns)
 		next_ns = gpreempt_earlier(
@@ -2432,10 +2431,10 @@ static noinline void policy_tell_shares(struct gpreempt_policy_node *pn, u64 now
 {
 	const struct gpreempt_policy_queue *q;
 
-	gpreempt_share_decided(pn, now_ns);
+	pn->shares->decided(pn, now_ns);
 	for (q = pn->busy; q; q = q->pass.next_busy)
 		if (gpreempt_policy_runs(q))
-			gpreempt_share_runs(pn, q);
+			pn->shares->runs(pn, q);
 }
 
 /* How long does a budget make preemptions wait, and which one pays for this pass? */

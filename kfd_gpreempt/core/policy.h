@@ -1061,6 +1061,28 @@ struct gpreempt_policy_ops {
 	u64 (*due_ns)(const struct gpreempt_policy_queue *q);
 };
 
+/**
+ * struct gpreempt_policy_shares - what divides device time among groups, while one has a share
+ * @look: each queue has been looked at: whose turn is it? True: what keeps queues off has changed,
+ *	so they have to be looked at again
+ * @decided: take in a decision: actions are chosen
+ * @runs: after @decided: a queue has work and the device, by this decision
+ * @next_ns: time until it may be another one's turn, if nothing else happens; ~0: never
+ * @until: when the maximum of its group lets a queue come back, in time of the caller's clock; ~0:
+ *	it is not kept off for that
+ * @rivals: may one of these processes be kept off for the sake of shares? They may be the same
+ */
+struct gpreempt_policy_shares {
+	bool (*look)(struct gpreempt_policy_node *pn, u64 now_ns);
+	void (*decided)(struct gpreempt_policy_node *pn, u64 now_ns);
+	void (*runs)(struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q);
+	u64 (*next_ns)(const struct gpreempt_policy_node *pn, u64 now_ns);
+	u64 (*until)(const struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q);
+	bool (*rivals)(const struct gpreempt_policy_node *pn,
+		       const struct gpreempt_policy_process *a,
+		       const struct gpreempt_policy_process *b);
+};
+
 /* All policies; NULL ends the list, the first is the default. Each is in a file of its name. */
 extern const struct gpreempt_policy_ops gpreempt_policy_hpf;
 extern const struct gpreempt_policy_ops gpreempt_policy_wfq;
@@ -1083,6 +1105,7 @@ extern const struct gpreempt_policy_ops *const gpreempt_policies[];
  * @entities: shares: among which device time is divided; the first one is the whole device. Set by
  *	gpreempt_share_use()
  * @nr_entities: how many places @entities has; 0: nothing has a share
+ * @shares: divides device time; NULL: nothing has had a share yet
  * @account: see account.h
  * @ops: who ranks, by gpreempt_policy_use(); read it freely
  *
@@ -1157,6 +1180,7 @@ struct gpreempt_policy_node {
 	struct gpreempt_policy_job *jobs;
 	struct gpreempt_policy_entity *entities;
 	u32 nr_entities;
+	const struct gpreempt_policy_shares *shares;
 	struct gpreempt_account_node account;
 	const struct gpreempt_policy_ops *ops;
 

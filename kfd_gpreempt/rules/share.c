@@ -77,27 +77,6 @@ static u32 share_child(const struct gpreempt_policy_node *pn, u32 above, u32 fro
 }
 
 /**
- * gpreempt_share_use() - divide device time by these entities from now on
- * @pn: the node, with its queues
- * @entities: as many as @nr_entities; the first two are the root group's
- * @nr_entities: 0: nothing has a share any more
- */
-void gpreempt_share_use(struct gpreempt_policy_node *pn, struct gpreempt_policy_entity *entities,
-			u32 nr_entities)
-{
-	u32 i;
-
-	if (!pn->nr_entities)
-		pn->shared_ns = 0;
-	pn->entities = entities;
-	pn->nr_entities = nr_entities;
-	pn->share_turn = GPREEMPT_ENTITY_NONE;
-	pn->share_doubt = false;
-	for (i = 0; !nr_entities && i < pn->nr + pn->nr_dormant; i++)
-		pn->queues[i]->kept_off &= GPREEMPT_KEPT_HOLD;
-}
-
-/**
  * gpreempt_share_forget() - a group goes, and another one may take its place
  * @entities: those of the node
  * @group: the group, by number
@@ -547,16 +526,8 @@ static bool share_keep_off(struct gpreempt_policy_node *pn, u64 now_ns)
 	return changed;
 }
 
-/**
- * gpreempt_share_look() - whose turn is it?
- * @pn: the node, each queue of which has been looked at
- * @now_ns: time of the samples
- *
- * May be called again when more is known of waves.
- *
- * Return: true if what keeps queues off has changed, so that they have to be looked at again
- */
-bool gpreempt_share_look(struct gpreempt_policy_node *pn, u64 now_ns)
+/* May be called again when more is known of waves */
+static bool share_look(struct gpreempt_policy_node *pn, u64 now_ns)
 {
 	bool level;
 
@@ -587,7 +558,7 @@ static void share_note(const struct gpreempt_policy_node *pn, struct gpreempt_po
 		e->wanted = e->wants;
 }
 
-static void share_runs(struct gpreempt_policy_node *pn, u32 members)
+static void share_mark_run(struct gpreempt_policy_node *pn, u32 members)
 {
 	u32 i;
 
@@ -595,22 +566,12 @@ static void share_runs(struct gpreempt_policy_node *pn, u32 members)
 		pn->entities[i].ran = true;
 }
 
-/**
- * gpreempt_share_runs() - a queue has work and the device, by this decision
- * @pn: the node, after gpreempt_share_decided()
- * @q: the queue
- */
-void gpreempt_share_runs(struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q)
+static void share_runs(struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q)
 {
-	share_runs(pn, share_of_queue(q));
+	share_mark_run(pn, share_of_queue(q));
 }
 
-/**
- * gpreempt_share_decided() - take in a decision: actions are chosen
- * @pn: the node
- * @now_ns: time of the samples
- */
-void gpreempt_share_decided(struct gpreempt_policy_node *pn, u64 now_ns)
+static void share_decided(struct gpreempt_policy_node *pn, u64 now_ns)
 {
 	u32 i;
 
@@ -622,19 +583,13 @@ void gpreempt_share_decided(struct gpreempt_policy_node *pn, u64 now_ns)
 	if (!pn->share_waits || pn->entities[pn->share_turn].wants)
 		return;
 	/* Others wait while it has none. It is not placed anew after a short gap. */
-	share_runs(pn, pn->share_turn);
+	share_mark_run(pn, pn->share_turn);
 	SHARE_FOR_EACH_UP(pn, pn->share_turn, i)
 		pn->entities[i].wanted |= pn->entities[i].level == pn->share_level;
 }
 
-/**
- * gpreempt_share_next_ns() - when may it be another one's turn?
- * @pn: the node, after gpreempt_share_decided()
- * @now_ns: time of the samples
- *
- * Return: time until then, if nothing else happens; ~0: never
- */
-u64 gpreempt_share_next_ns(const struct gpreempt_policy_node *pn, u64 now_ns)
+/* Of a full group the queues say when: see share_until() */
+static u64 share_next_ns(const struct gpreempt_policy_node *pn, u64 now_ns)
 {
 	u64 next_ns = GPREEMPT_FOREVER_NS;
 	u32 i;
@@ -654,7 +609,6 @@ u64 gpreempt_share_next_ns(const struct gpreempt_policy_node *pn, u64 now_ns)
 
 		if (!e->quota_ns || !e->used)
 			continue;
-		/* Of a full one the queues say when: see gpreempt_share_until(). */
 		if (e->ran && !e->full)
 			next_ns = gpreempt_earlier(next_ns, share_stretch(pn, e) * e->quota_ns -
 								    e->used_ns);
@@ -662,15 +616,8 @@ u64 gpreempt_share_next_ns(const struct gpreempt_policy_node *pn, u64 now_ns)
 	return next_ns;
 }
 
-/**
- * gpreempt_share_until() - when does the maximum of its group let a queue come back?
- * @pn: the node
- * @q: the queue
- *
- * Return: a time of the caller's clock; ~0: it is not kept off for that
- */
-u64 gpreempt_share_until(const struct gpreempt_policy_node *pn,
-			 const struct gpreempt_policy_queue *q)
+static u64 share_until(const struct gpreempt_policy_node *pn,
+		       const struct gpreempt_policy_queue *q)
 {
 	const struct gpreempt_policy_entity *e = NULL;
 
@@ -679,17 +626,9 @@ u64 gpreempt_share_until(const struct gpreempt_policy_node *pn,
 	return e ? e->period_at_ns + share_stretch(pn, e) * e->period_ns : GPREEMPT_FOREVER_NS;
 }
 
-/**
- * gpreempt_share_rivals() - may one of these processes be kept off for the sake of shares?
- * @pn: the node
- * @a: a process
- * @b: another one, or the same
- *
- * Return: true if the node has to be looked at while they work
- */
-bool gpreempt_share_rivals(const struct gpreempt_policy_node *pn,
-			   const struct gpreempt_policy_process *a,
-			   const struct gpreempt_policy_process *b)
+static bool share_rivals(const struct gpreempt_policy_node *pn,
+			 const struct gpreempt_policy_process *a,
+			 const struct gpreempt_policy_process *b)
 {
 	u32 i;
 
@@ -699,4 +638,35 @@ bool gpreempt_share_rivals(const struct gpreempt_policy_node *pn,
 		if (pn->entities[i].quota_ns)
 			return true;
 	return false;
+}
+
+static const struct gpreempt_policy_shares share_ops = {
+	.look = share_look,
+	.decided = share_decided,
+	.runs = share_runs,
+	.next_ns = share_next_ns,
+	.until = share_until,
+	.rivals = share_rivals,
+};
+
+/**
+ * gpreempt_share_use() - divide device time by these entities from now on
+ * @pn: the node, with its queues
+ * @entities: as many as @nr_entities; the first two are the root group's
+ * @nr_entities: 0: nothing has a share any more
+ */
+void gpreempt_share_use(struct gpreempt_policy_node *pn, struct gpreempt_policy_entity *entities,
+			u32 nr_entities)
+{
+	u32 i;
+
+	if (!pn->nr_entities)
+		pn->shared_ns = 0;
+	pn->shares = &share_ops;
+	pn->entities = entities;
+	pn->nr_entities = nr_entities;
+	pn->share_turn = GPREEMPT_ENTITY_NONE;
+	pn->share_doubt = false;
+	for (i = 0; !nr_entities && i < pn->nr + pn->nr_dormant; i++)
+		pn->queues[i]->kept_off &= GPREEMPT_KEPT_HOLD;
 }

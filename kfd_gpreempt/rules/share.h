@@ -12,15 +12,6 @@
 void gpreempt_share_use(struct gpreempt_policy_node *pn, struct gpreempt_policy_entity *entities,
 			u32 nr_entities);
 void gpreempt_share_forget(struct gpreempt_policy_entity *entities, u32 group);
-bool gpreempt_share_look(struct gpreempt_policy_node *pn, u64 now_ns);
-void gpreempt_share_decided(struct gpreempt_policy_node *pn, u64 now_ns);
-void gpreempt_share_runs(struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q);
-u64 gpreempt_share_next_ns(const struct gpreempt_policy_node *pn, u64 now_ns);
-u64 gpreempt_share_until(const struct gpreempt_policy_node *pn,
-			 const struct gpreempt_policy_queue *q);
-bool gpreempt_share_rivals(const struct gpreempt_policy_node *pn,
-			   const struct gpreempt_policy_process *a,
-			   const struct gpreempt_policy_process *b);
 
 /* Where the processes are that are directly in a group */
 static inline u32 gpreempt_share_members(u32 group)

@@ -138,7 +138,6 @@ def circles(tree, opened=()):
 # Rooms of other folders that core/ still names, and its files that do. This list only shrinks.
 OPEN = {
     "account": "backend backend_hws pass policy",
-    "share": "policy",
 }
 
 
