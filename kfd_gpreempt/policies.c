@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * policies.c - the policies that are built; the first is the default
+ * policies.c - what decisions may be made by: what is built; the first policy is the default
  *
  * Pure code: see policy.h for what may be used here.
  */
@@ -12,3 +12,5 @@ const struct gpreempt_policy_ops *const gpreempt_policies[] = {
 	&gpreempt_policy_edf,
 	NULL
 };
+
+const struct gpreempt_policy_accounts *const gpreempt_accounts = &gpreempt_policy_account;

@@ -45,6 +45,8 @@
  */
 
 #include "core/demand.h"
+#include "core/pass.h"
+#include "account.h"
 
 static enum gpreempt_account_state account_state_off(const struct gpreempt_policy_queue *q)
 {
@@ -162,13 +164,7 @@ void gpreempt_account_begin(struct gpreempt_policy_queue *q, u64 now_ns)
 	q->time.sure_ns = now_ns;
 }
 
-/**
- * gpreempt_account_moved() - a queue has left the device, or has got it back
- * @q: the queue, as it is now
- * @ran: it was seen to run until then
- * @now_ns: when
- */
-void gpreempt_account_moved(struct gpreempt_policy_queue *q, bool ran, u64 now_ns)
+static void account_moved(struct gpreempt_policy_queue *q, bool ran, u64 now_ns)
 {
 	enum gpreempt_account_state state = GPREEMPT_ACCOUNT_IDLE;
 
@@ -182,7 +178,7 @@ void gpreempt_account_moved(struct gpreempt_policy_queue *q, bool ran, u64 now_n
 
 /**
  * gpreempt_account_interrupted() - a hardware pass took a queue off: for a moment, or it stays off,
- * of which gpreempt_account_moved() tells next
+ * of which account_moved() tells next
  * @q: the queue
  * @from_ns: when the device was asked: waves stop at once
  * @until_ns: when it was back, or was known to have left
@@ -294,26 +290,16 @@ static void account_plan_anew(struct gpreempt_account_node *node, u64 gap_ns, u6
 		account_plan(node, gap_ns, now_ns);
 }
 
-/**
- * gpreempt_account_due() - is it time to look for the account?
- * @pn: the node, sampled
- * @now_ns: time of the samples
- *
- * Return: true if so: gpreempt_account_look() is to be called
- */
-bool gpreempt_account_due(const struct gpreempt_policy_node *pn, u64 now_ns)
+static bool account_due(const struct gpreempt_policy_node *pn, u64 now_ns)
 {
 	return now_ns >= pn->account.due_ns;
 }
 
-/**
- * gpreempt_account_wants_waves() - are waves to be read before that?
- * @pn: the node, sampled
- *
- * Return: true if some queue on the device works, or has launched since the last look, and waves
- * can be read at all
+/*
+ * Are waves to be read before a look? If some queue on the device works, or has launched since the
+ * last one, and waves can be read at all.
  */
-bool gpreempt_account_wants_waves(const struct gpreempt_policy_node *pn)
+static bool account_wants_waves(const struct gpreempt_policy_node *pn)
 {
 	u32 i;
 
@@ -429,7 +415,7 @@ void gpreempt_account_passed(struct gpreempt_policy_node *pn, u64 took_ns, u64 n
 void gpreempt_account_look(struct gpreempt_policy_node *pn, bool asked, u64 now_ns)
 {
 	struct gpreempt_account_node *node = &pn->account;
-	bool due = gpreempt_account_due(pn, now_ns), told = false, busy = false;
+	bool due = account_due(pn, now_ns), told = false, busy = false;
 	u32 i;
 
 	if (!due && !asked)
@@ -546,3 +532,33 @@ u64 gpreempt_account_nap(const struct gpreempt_policy_node *pn, bool told, u64 n
 	/* One that is due still could not read waves. */
 	return node->due_ns > now_ns ? node->due_ns - now_ns : GPREEMPT_ACCOUNT_RETRY_NS;
 }
+
+static bool account_welcomes_waves(const struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	return account_due(pn, now_ns) && account_wants_waves(pn);
+}
+
+/*
+ * Looks for the account, if that is due, or costs no reading of waves. If waves cannot be read it
+ * stays due.
+ */
+static void account_pass(struct gpreempt_policy_node *pn, const struct gpreempt_pass *pass)
+{
+	bool due;
+
+	gpreempt_account_decided(pn, pass->told_ns, pass->decision.nr_preempt, pass->now_ns);
+	due = account_due(pn, pass->now_ns);
+	if (pass->read ? !due && !pass->needs_waves : !due || account_wants_waves(pn))
+		return;
+	if (pass->read)
+		pn->account.read_cost_ns = pass->read_cost_ns;
+	gpreempt_account_look(pn, pass->needs_waves, pass->now_ns);
+}
+
+const struct gpreempt_policy_accounts gpreempt_policy_account = {
+	.welcomes_waves = account_welcomes_waves,
+	.decided = account_pass,
+	.moved = account_moved,
+	.interrupted = gpreempt_account_interrupted,
+	.made_room = gpreempt_account_made_room,
+};

@@ -27,6 +27,7 @@
 
 #include "core/node.h"
 #include "core/rooms.h"
+#include "account.h"
 #include "usage.h"
 
 /**

@@ -209,8 +209,8 @@ static void backend_resumed(struct backend_pass *pass, struct gpreempt_queue *gq
 	gpreempt_rooms_tell(resumed, gq);
 	gpreempt_stats_resumed(gq, pass->now_ns);
 	gpreempt_policy_resumed(&gq->policy, pass->now_ns);
-	gpreempt_account_interrupted(&gq->policy, pass->now_ns,
-				     backend_back_ns(pass, saved_waves));
+	gpreempt_accounts_tell(interrupted, &gq->policy, pass->now_ns,
+			       backend_back_ns(pass, saved_waves));
 }
 
 typedef void (*backend_fn)(struct backend_pass *pass, struct qcm_process_device *qpd,

@@ -236,10 +236,10 @@ static void hws_account_other(struct backend_pass *pass, struct queue *q, struct
 		return;
 	/* Work that has just come has not run yet. */
 	if (pass->mapped && !gq->policy.time.came)
-		gpreempt_account_interrupted(&gq->policy, pass->start_ns,
-					     backend_back_ns(pass, true));
-	gpreempt_account_made_room(&gq->policy, pass->mapped ? backend_back_ns(pass, false) :
-								 pass->saved_ns);
+		gpreempt_accounts_tell(interrupted, &gq->policy, pass->start_ns,
+				       backend_back_ns(pass, true));
+	gpreempt_accounts_tell(made_room, &gq->policy,
+			       pass->mapped ? backend_back_ns(pass, false) : pass->saved_ns);
 }
 
 /* It stays where it is. With a runlist, what is mapped was off the device for the pass. */
@@ -263,7 +263,7 @@ static void hws_confirm(struct backend_pass *pass, struct qcm_process_device *qp
 		bool saved = backend_saved_waves(pass->dqm, q);
 
 		backend_snapshot(pass, gq);
-		gpreempt_account_interrupted(&gq->policy, pass->start_ns, pass->saved_ns);
+		gpreempt_accounts_tell(interrupted, &gq->policy, pass->start_ns, pass->saved_ns);
 		if (saved && hws_counts_nothing(pass, gq))
 			gpreempt_waves_uncounted(pass->gn);
 		gpreempt_policy_preempted(&gq->policy, saved, pass->saved_ns);

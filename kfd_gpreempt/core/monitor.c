@@ -515,7 +515,7 @@ static bool monitor_decide(struct gpreempt_node *gn, struct gpreempt_pass *pass)
 	/* A node that observes sends no runlist in order to know. */
 	pass->waves_saved = saved && !observe;
 	pass->checks = gn->backend->tells;
-	pass->accounts = gn->tun.account;
+	pass->accounts = gpreempt_accounts && gn->tun.account;
 	pass->told_ns = gn->monitor.doorbell_ns;
 	gn->policy.device.waves_known = gn->waves.known && !(saved && observe);
 	gn->policy.device.waves_counted = READ_ONCE(gn->waves.counted);

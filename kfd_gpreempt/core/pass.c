@@ -16,8 +16,8 @@ static bool pass_welcomes_waves(const struct gpreempt_policy_node *pn,
 {
 	/* The work that a doorbell has just told of need not be looked at. */
 	return (pn->unproven && pass->checks) || pn->piles ||
-	       (pass->accounts && !pass->told_ns && gpreempt_account_due(pn, pass->now_ns) &&
-		gpreempt_account_wants_waves(pn));
+	       (pass->accounts && !pass->told_ns &&
+		gpreempt_accounts->welcomes_waves(pn, pass->now_ns));
 }
 
 /* Returns false if the decision is put off until waves are known. */
@@ -66,23 +66,6 @@ bool gpreempt_pass_look(struct gpreempt_policy_node *pn, struct gpreempt_pass *p
 	return false;
 }
 
-/*
- * Looks for the account, if that is due, or costs no reading of waves. If waves cannot be read it
- * stays due.
- */
-static void pass_account(struct gpreempt_policy_node *pn, const struct gpreempt_pass *pass)
-{
-	bool due;
-
-	gpreempt_account_decided(pn, pass->told_ns, pass->decision.nr_preempt, pass->now_ns);
-	due = gpreempt_account_due(pn, pass->now_ns);
-	if (pass->read ? !due && !pass->needs_waves : !due || gpreempt_account_wants_waves(pn))
-		return;
-	if (pass->read)
-		pn->account.read_cost_ns = pass->read_cost_ns;
-	gpreempt_account_look(pn, pass->needs_waves, pass->now_ns);
-}
-
 /**
  * gpreempt_pass_decide() - who yields, who returns, when to look again
  * @pn: the node, after gpreempt_pass_look() of this pass
@@ -92,5 +75,5 @@ void gpreempt_pass_decide(struct gpreempt_policy_node *pn, struct gpreempt_pass 
 {
 	gpreempt_policy_decide(pn, pass->now_ns, &pass->decision);
 	if (pass->accounts)
-		pass_account(pn, pass);
+		gpreempt_accounts->decided(pn, pass);
 }

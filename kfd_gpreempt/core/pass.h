@@ -16,7 +16,7 @@
  * @turns_ns: firmware takes turns: so long may a queue wait for its turn; 0: it does not
  * @waves_saved: counters of waves do not count, only what runlists save tells
  * @checks: a runlist without any action tells what has waves
- * @accounts: device time is accounted
+ * @accounts: device time is accounted; only where that is built
  * @told_ns: when a doorbell told of the work that this pass is about; 0: none did
  * @read_cost_ns: what reading waves took; written by the reader
  *

@@ -2693,7 +2693,7 @@ void gpreempt_policy_preempted(struct gpreempt_policy_queue *q, bool saved_waves
 	q->ran = false;
 	q->action = GPREEMPT_KEEP;
 	gpreempt_demand_preempted(q, now_ns);
-	gpreempt_account_moved(q, saved_waves, now_ns);
+	gpreempt_accounts_tell(moved, q, saved_waves, now_ns);
 }
 
 /**
@@ -2722,7 +2722,7 @@ void gpreempt_policy_resumed(struct gpreempt_policy_queue *q, u64 now_ns)
 	q->preempted = false;
 	q->saved_waves = false;
 	q->action = GPREEMPT_KEEP;
-	gpreempt_account_moved(q, saved_waves, now_ns);
+	gpreempt_accounts_tell(moved, q, saved_waves, now_ns);
 }
 
 /* One that had to wait for something else says little. */

@@ -30,7 +30,6 @@
 
 #include <linux/types.h>
 
-#include "account/account.h"
 #include "uapi/linux/kfd_gpreempt.h"
 
 /*
@@ -416,6 +415,83 @@ struct gpreempt_policy_entity {
 	struct gpreempt_policy_server server;
 	u64 gone_ns;
 	struct gpreempt_policy_tenant tenant;
+};
+
+/**
+ * enum gpreempt_account_state - what a queue does, for its account
+ * @GPREEMPT_ACCOUNT_IDLE: it has no work, or its packets wait for something else than the device
+ * @GPREEMPT_ACCOUNT_RUNS: it has work and the device
+ * @GPREEMPT_ACCOUNT_WAITS: it has work, and is off the device or has no wave there
+ */
+enum gpreempt_account_state {
+	GPREEMPT_ACCOUNT_IDLE,
+	GPREEMPT_ACCOUNT_RUNS,
+	GPREEMPT_ACCOUNT_WAITS,
+};
+
+/**
+ * struct gpreempt_account - what a queue has used so far, in nanoseconds of the caller's clock
+ * @state: &enum gpreempt_account_state, as of the last look
+ * @told: a doorbell told of its work
+ * @came: its work came to a pass that makes room for it, and is not known to have that yet
+ * @stopped: nothing is known since then
+ * @waves: in flight when they were last read, but no more than 65535
+ * @ran_ns: of @busy_ns, what was added since then, but no more than 4 s
+ * @since_ns: until when time has been accounted
+ * @sure_ns: when @state was last seen to be so
+ * @owes_busy_ns: of @busy_ns, what counted too much. What comes next pays for it
+ * @owes_waiting_ns: of @waiting_ns, the same
+ * @busy_ns: time that it ran, until @since_ns
+ * @waiting_ns: time that it waited, until @since_ns
+ * @wave_us: waves in flight times microseconds, until @waves were read
+ *
+ * account.c alone writes it. Readers in any context need no lock: each is one word, and none of the
+ * sums becomes less.
+ */
+struct gpreempt_account {
+	u8 state;
+	u8 told:1;
+	u8 came:1;
+	u8 stopped:1;
+	u16 waves;
+	u32 ran_ns;
+	u64 since_ns;
+	u64 sure_ns;
+	u32 owes_busy_ns;
+	u32 owes_waiting_ns;
+	u64 busy_ns;
+	u64 waiting_ns;
+	u64 wave_us;
+};
+
+/**
+ * struct gpreempt_account_node - what all queues of a node together need for that
+ * @look_ns: time of the last look
+ * @due_ns: time of the next one that is made for the account
+ * @gap_ns: so far looks are apart on average
+ * @told_ns: when a doorbell last told of work
+ * @paid_ns: until then looks have used what they may cost
+ * @changed_ns: when a queue was last found to do something else than before
+ * @any: the account of whether any queue runs
+ * @nr_open: queues with work, as of the last look
+ * @made_room: the last pass was to make room for work of which a doorbell told
+ * @tells: waves in flight can be read. Set by the caller
+ * @random: a random number that no program can know. Set by the caller, once
+ * @read_cost_ns: what reading them took the last time. Set by the caller
+ */
+struct gpreempt_account_node {
+	u64 look_ns;
+	u64 due_ns;
+	u64 gap_ns;
+	u64 told_ns;
+	u64 paid_ns;
+	u64 changed_ns;
+	struct gpreempt_account any;
+	u32 nr_open;
+	bool made_room;
+	bool tells;
+	u32 (*random)(void);
+	u64 read_cost_ns;
 };
 
 /**
@@ -1031,6 +1107,7 @@ struct gpreempt_policy_drain {
 	u64 rest_until_ns;
 };
 
+struct gpreempt_pass;
 struct gpreempt_policy_node;
 
 /**
@@ -1083,6 +1160,33 @@ struct gpreempt_policy_shares {
 		       const struct gpreempt_policy_process *b);
 };
 
+/**
+ * struct gpreempt_policy_accounts - what counts for how long queues use the device
+ * @welcomes_waves: are waves worth to be known, though no decision depends on them?
+ * @decided: a pass has decided
+ * @moved: a queue has left the device, or has got it back; @ran: it was seen to run until then
+ * @interrupted: a hardware pass took a queue off: for a moment, or it stays off, of which @moved
+ *	tells next. From when the device was asked, until it was back, or was known to have left
+ * @made_room: a hardware pass took others off for new work of a queue, which could begin then
+ */
+struct gpreempt_policy_accounts {
+	bool (*welcomes_waves)(const struct gpreempt_policy_node *pn, u64 now_ns);
+	void (*decided)(struct gpreempt_policy_node *pn, const struct gpreempt_pass *pass);
+	void (*moved)(struct gpreempt_policy_queue *q, bool ran, u64 now_ns);
+	void (*interrupted)(struct gpreempt_policy_queue *q, u64 from_ns, u64 until_ns);
+	void (*made_room)(struct gpreempt_policy_queue *q, u64 until_ns);
+};
+
+extern const struct gpreempt_policy_accounts gpreempt_policy_account;
+/* NULL: none is built */
+extern const struct gpreempt_policy_accounts *const gpreempt_accounts;
+
+#define gpreempt_accounts_tell(what, ...)						\
+	do {										\
+		if (gpreempt_accounts)							\
+			gpreempt_accounts->what(__VA_ARGS__);				\
+	} while (0)
+
 /* All policies; NULL ends the list, the first is the default. Each is in a file of its name. */
 extern const struct gpreempt_policy_ops gpreempt_policy_hpf;
 extern const struct gpreempt_policy_ops gpreempt_policy_wfq;
@@ -1106,7 +1210,7 @@ extern const struct gpreempt_policy_ops *const gpreempt_policies[];
  *	gpreempt_share_use()
  * @nr_entities: how many places @entities has; 0: nothing has a share
  * @shares: divides device time; NULL: nothing has had a share yet
- * @account: see account.h
+ * @account: for how long it is used
  * @ops: who ranks, by gpreempt_policy_use(); read it freely
  *
  * @busy: queues that may have demand (@demand[1]), linked by next_busy: what most rules are about

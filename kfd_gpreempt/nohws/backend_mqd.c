@@ -111,7 +111,7 @@ static int mqd_take_off(struct backend_pass *pass, struct queue *q, struct gpree
 	gq->hw.leaving = r;
 	pass->changed = true;
 	pass->now_ns = ktime_get_ns();
-	gpreempt_account_interrupted(&gq->policy, asked_ns, pass->now_ns);
+	gpreempt_accounts_tell(interrupted, &gq->policy, asked_ns, pass->now_ns);
 	if (!r)
 		return 0;
 	q->properties.is_preempted = true;
@@ -338,7 +338,7 @@ static void mqd_resumed(struct backend_pass *pass, struct qcm_process_device *qp
 			struct gpreempt_queue *gq)
 {
 	if (gq->hw.done == GPREEMPT_KEEP)
-		gpreempt_account_made_room(&gq->policy, pass->now_ns);
+		gpreempt_accounts_tell(made_room, &gq->policy, pass->now_ns);
 	if (gq->hw.done == GPREEMPT_RESUME)
 		backend_resumed(pass, gq);
 }

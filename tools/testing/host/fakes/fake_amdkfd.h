@@ -28,6 +28,7 @@
 
 #include "fake_driver.h"
 #include "node.h"
+#include "account.h"
 #include "chardev.h"
 #include "crowd.h"
 #include "debugfs.h"

@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "account.h"
 #include "demand.h"
 #include "policy_node.h"
 #include "tap.h"

@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "account.h"
 #include "budget.h"
 #include "demand.h"
 #include "pass.h"
