@@ -2,24 +2,6 @@
 /* rooms.c - the layers that are built, in the order in which they are told */
 #include "core/node.h"
 #include "core/rooms.h"
-#include "account/looks.h"
-#include "account/stamps.h"
-#include "account/usage.h"
-#include "rules/group.h"
-#include "rules/job.h"
-#include "rules/stopped.h"
-#ifdef CONFIG_KFD_GPREEMPT_CONTROL
-#include "control/chardev.h"
-#include "control/debugfs.h"
-#include "control/event.h"
-#include "control/hold.h"
-#include "control/queue_sysfs.h"
-#endif
-#ifdef CONFIG_KFD_GPREEMPT_WAKE
-#include "rules/crowd.h"
-#include "wake/doorbell.h"
-#include "wake/pace.h"
-#endif
 
 const struct gpreempt_room *const gpreempt_rooms[] = {
 #ifdef CONFIG_KFD_GPREEMPT_WAKE

@@ -6,7 +6,6 @@
 #include "core/node.h"
 #include "core/rooms.h"
 #include "account.h"
-#include "looks.h"
 
 /* What the monitor keeps of a node between looks. No lock: it alone uses this. */
 struct looks_node {

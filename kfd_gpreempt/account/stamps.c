@@ -17,6 +17,8 @@
 #include <linux/string.h>
 #include <linux/sysfs.h>
 
+#include <drm/drm_print.h>
+
 #include "core/node.h"
 #include "core/rooms.h"
 #include "core/trace.h"
@@ -39,7 +41,7 @@ GPREEMPT_PART(stamps_node, struct gpreempt_node, struct gpreempt_node_stamps)
 GPREEMPT_PART(stamps_queue, struct gpreempt_queue, struct gpreempt_queue_stamps)
 
 /* Names in sysfs (firmware/<name>_*), in traces and dumps. */
-const char *const gpreempt_stamp_names[GPREEMPT_NR_STAMP_KINDS] = {
+static const char *const stamps_names[GPREEMPT_NR_STAMP_KINDS] = {
 	[GPREEMPT_STAMP_CONNECT] = "connect",
 	[GPREEMPT_STAMP_SAVE] = "save",
 	[GPREEMPT_STAMP_RESTORE] = "restore",
@@ -88,7 +90,7 @@ static bool stamps_read_kind(struct gpreempt_queue *gq, enum gpreempt_stamp kind
 		ns = (end - start) * STAMPS_TICK_NS;
 		if (ns > STAMPS_LONGEST_NS)
 			continue;
-		trace_gpreempt_stamp(gq, gpreempt_stamp_names[kind], xcc, start, ns);
+		trace_gpreempt_stamp(gq, stamps_names[kind], xcc, start, ns);
 		latest = max(latest, start);
 		longest_ns = max(longest_ns, ns);
 	}
@@ -96,19 +98,6 @@ static bool stamps_read_kind(struct gpreempt_queue *gq, enum gpreempt_stamp kind
 		stamps_add(&stamps_node(gq->gn)->kind[kind], longest_ns);
 	stamps_queue(gq)->seen[kind] = latest;
 	return filled;
-}
-
-/**
- * gpreempt_stamps_of() - what firmware has noted on a node
- * @gn: the node
- *
- * Context: any; see &struct gpreempt_stamps.
- *
- * Return: its durations
- */
-const struct gpreempt_node_stamps *gpreempt_stamps_of(const struct gpreempt_node *gn)
-{
-	return stamps_node(gn);
 }
 
 /* Returns false if that was left out, as there was nothing before. */
@@ -205,9 +194,24 @@ static const struct attribute_group stamps_files = {
 	.attrs = stamp_attrs,
 };
 
+/* Durations are words, which are read as they are. */
+static void stamps_dump(const struct gpreempt_node *gn, struct drm_printer *p)
+{
+	enum gpreempt_stamp kind;
+
+	for (kind = 0; kind < GPREEMPT_NR_STAMP_KINDS; kind++) {
+		const struct gpreempt_stamps *stamps = &stamps_node(gn)->kind[kind];
+
+		drm_printf(p, "firmware %s: count=%llu ns_p50=%llu ns_max=%llu\n",
+			   stamps_names[kind], READ_ONCE(stamps->count),
+			   READ_ONCE(stamps->median_ns), READ_ONCE(stamps->max_ns));
+	}
+}
+
 const struct gpreempt_room gpreempt_room_stamps = {
 	.resumed = stamps_resumed,
 	.acted = stamps_acted,
+	.dump = stamps_dump,
 	.files = &stamps_files,
 	.parts = {
 		[GPREEMPT_OF_NODE] = &stamps_node_part,

@@ -6,10 +6,6 @@
 #include <linux/types.h>
 #include "core/mqd.h"
 
-struct gpreempt_node;
-struct gpreempt_queue;
-struct gpreempt_process;
-
 /* Medians are of so many of the last ones. */
 #define GPREEMPT_NR_STAMPS	31
 
@@ -47,11 +43,5 @@ struct gpreempt_queue_stamps {
 	 */
 	u64 seen[GPREEMPT_NR_STAMP_KINDS];
 };
-
-extern const char *const gpreempt_stamp_names[GPREEMPT_NR_STAMP_KINDS];
-
-const struct gpreempt_node_stamps *gpreempt_stamps_of(const struct gpreempt_node *gn);
-
-extern const struct gpreempt_room gpreempt_room_stamps;
 
 #endif /* GPREEMPT_STAMPS_H */

@@ -456,14 +456,8 @@ static void usage_of_process(const struct gpreempt_process *process, usage_fn fn
 	}
 }
 
-/**
- * gpreempt_usage_job() - a process has come to a job, or has left it
- * @process: the process
- * @as: the job; NULL: it is in none
- *
- * Context: gpreempt_lock held; may sleep.
- */
-void gpreempt_usage_job(struct gpreempt_process *process, const struct gpreempt_membership *as)
+/* A process has come to a job, or has left it: NULL */
+static void usage_job(struct gpreempt_process *process, const struct gpreempt_membership *as)
 {
 	struct gpreempt_usage_entry **of = usage_process(process)->of, **job = &of[GPREEMPT_SUM_JOB], like;
 	struct gpreempt_node *gn = process->gn;
@@ -767,6 +761,7 @@ const struct gpreempt_room gpreempt_room_usage = {
 	.free_node = usage_free_node,
 	.init_queue = usage_init_queue,
 	.process_added = gpreempt_usage_join,
+	.joined = usage_job,
 	.queue_gone = usage_take,
 	.queue_closed = usage_close,
 	.files = &usage_files,

@@ -7,7 +7,6 @@
 #include <linux/types.h>
 #include "uapi/linux/kfd_gpreempt.h"
 
-struct gpreempt_membership;
 struct gpreempt_node;
 struct gpreempt_process;
 struct gpreempt_queue;
@@ -78,11 +77,8 @@ struct gpreempt_usage_list {
 void gpreempt_usage_of(const struct gpreempt_queue *gq, struct gpreempt_queue_usage *usage);
 void gpreempt_usage_join(struct gpreempt_process *process);
 void gpreempt_usage_leave(struct gpreempt_process *process);
-void gpreempt_usage_job(struct gpreempt_process *process, const struct gpreempt_membership *as);
 bool gpreempt_usage_of_program(struct gpreempt_node *gn, const struct pid *pid,
 			       struct gpreempt_queue_usage *usage);
 int gpreempt_usage_list_node(struct gpreempt_node *gn, void *arg);
-
-extern const struct gpreempt_room gpreempt_room_usage;
 
 #endif /* GPREEMPT_USAGE_H */

@@ -24,14 +24,12 @@
 #include "account/usage.h"
 #include "core/node.h"
 #include "core/rooms.h"
-#include "chardev.h"
 #include "event.h"
 #include "fits.h"
 #include "hold.h"
 #include "core/obstacle.h"
 #include "target.h"
 #include "rules/group.h"
-#include "rules/job.h"
 
 /* Longest deadline that makes sense: an hour. */
 #define MAX_DEADLINE_US		3600000000ULL
@@ -333,7 +331,7 @@ static int chardev_list_queue(struct gpreempt_queue *gq, void *arg)
 		return 0;
 	info = &list->queues[list->nr - 1];
 	if (list->jobs)
-		list->jobs[list->nr - 1] = gpreempt_job_id(gq->process);
+		list->jobs[list->nr - 1] = READ_ONCE(gq->process->job);
 	if (list->usage)
 		gpreempt_usage_of(gq, &list->usage[list->nr - 1]);
 	chardev_describe(gq, list->match, info);
@@ -736,7 +734,7 @@ static int chardev_do_set_job(struct client *client, void *argument)
 	}
 	r = chardev_change_target(&cmd->target, &change);
 	if (!r)
-		gpreempt_job_update_all();
+		gpreempt_rooms_tell(jobs_set);
 	return r;
 }
 

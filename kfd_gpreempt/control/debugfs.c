@@ -21,10 +21,8 @@
 
 #include "core/node.h"
 #include "core/rooms.h"
-#include "debugfs.h"
 #include "dump.h"
 #include "queue_sysfs.h"
-#include "rules/job.h"
 
 #ifdef CONFIG_DEBUG_FS
 
@@ -43,7 +41,7 @@ static void debugfs_show_queue(struct seq_file *m, const struct gpreempt_queue *
 		   gpreempt_policy_read(gq->policy.seen.waves),
 		   READ_ONCE(gq->account.preempt_count), gpreempt_stats_preempted_ns(gq),
 		   gpreempt_policy_read(gq->policy.effective_priority), gq->process->context,
-		   gpreempt_job_id(gq->process));
+		   READ_ONCE(gq->process->job));
 }
 
 static void debugfs_show_node(struct gpreempt_node *gn, void *arg)

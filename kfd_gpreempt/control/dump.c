@@ -12,13 +12,12 @@
 
 #include <drm/drm_print.h>
 
-#include "account/stamps.h"
 #include "core/node.h"
+#include "core/rooms.h"
 #include "compat/compat.h"
 #include "dump.h"
 #include "core/obstacle.h"
 #include "queue_sysfs.h"
-#include "rules/job.h"
 #ifdef CONFIG_KFD_GPREEMPT_WAKE
 #include "wake/doorbell.h"
 #endif
@@ -104,7 +103,6 @@ struct queue_copy {
  * @now_ns: that moment
  * @state: in a word
  * @stats: counters
- * @stamps: what firmware noted
  * @tun: tunables of the last pass
  * @waves_known: waves in flight can be read
  * @waves_saved: they are not counted: what a runlist saves tells
@@ -136,7 +134,6 @@ struct node_copy {
 	u64 now_ns;
 	const char *state;
 	struct gpreempt_stats stats;
-	struct gpreempt_node_stamps stamps;
 	struct gpreempt_tunables tun;
 	bool waves_known;
 	bool waves_saved;
@@ -199,7 +196,7 @@ static void dump_copy_queue(struct queue_copy *c, const struct gpreempt_queue *g
 	c->pid = gpreempt_queue_pid(gq);
 	c->qid = properties->queue_id;
 	c->context = gq->process->context;
-	c->job = gpreempt_job_id(gq->process);
+	c->job = READ_ONCE(gq->process->job);
 	c->doorbell = properties->doorbell_off;
 	c->doorbells = dump_doorbells(gq->process);
 	c->nice = gq->process->priority.nice;
@@ -242,7 +239,6 @@ static void dump_copy_node(struct node_copy *c, struct gpreempt_node *gn)
 	c->now_ns = ktime_get_ns();
 	c->state = gpreempt_node_state_name(gn);
 	dump_copy_stats(&c->stats, &gn->stats);
-	c->stamps = *gpreempt_stamps_of(gn);
 	c->tun = gn->tun;
 	c->waves_known = gn->waves.known;
 	c->waves_saved = gn->waves.saved;
@@ -379,16 +375,6 @@ static void dump_print_stats(struct drm_printer *p, const struct gpreempt_stats 
 		dump_print_latency(p, gpreempt_latency_names[i], &stats->latency[i]);
 }
 
-static void dump_print_stamps(struct drm_printer *p, const struct gpreempt_node_stamps *stamps)
-{
-	enum gpreempt_stamp kind;
-
-	for (kind = 0; kind < GPREEMPT_NR_STAMP_KINDS; kind++)
-		drm_printf(p, "firmware %s: count=%llu ns_p50=%llu ns_max=%llu\n",
-			   gpreempt_stamp_names[kind], stamps->kind[kind].count,
-			   stamps->kind[kind].median_ns, stamps->kind[kind].max_ns);
-}
-
 static void dump_print_queue_copy(struct drm_printer *p, const struct node_copy *n,
 				  const struct queue_copy *c)
 {
@@ -448,7 +434,7 @@ static void dump_print_node(struct drm_printer *p, const struct gpreempt_node *g
 		drm_printf(p, "hiq: size=%u rptr=%u wptr=%u\n", c->hiq_dw, c->hiq_rptr, c->hiq_wptr);
 	dump_print_tunables(p, c);
 	dump_print_stats(p, &c->stats);
-	dump_print_stamps(p, &c->stamps);
+	gpreempt_rooms_tell(dump, gn, p);
 	for (i = 0; i < c->nr_queues; i++)
 		dump_print_queue_copy(p, c, &c->queue[i]);
 	if (c->nr_registered > c->nr_queues)

@@ -19,6 +19,4 @@ bool gpreempt_listener_ready(struct gpreempt_listener *listener);
 ssize_t gpreempt_listener_read(struct gpreempt_listener *listener, char __user *buffer, size_t size,
 			       bool nonblocking);
 
-extern const struct gpreempt_room gpreempt_room_event;
-
 #endif /* GPREEMPT_EVENT_H */

@@ -43,6 +43,4 @@ int gpreempt_unhold(struct gpreempt_holder *holder, const struct gpreempt_target
 		    u32 timeout_ms, u32 *nr_queues, u32 *nr_off);
 void gpreempt_holder_release(struct gpreempt_holder *holder);
 
-extern const struct gpreempt_room gpreempt_room_hold;
-
 #endif /* GPREEMPT_HOLD_H */

@@ -12,6 +12,4 @@ struct queue;
 
 const char *gpreempt_queue_sysfs_state(const struct gpreempt_queue *gq, u64 pending);
 
-extern const struct gpreempt_room gpreempt_room_queue_sysfs;
-
 #endif /* GPREEMPT_QUEUE_SYSFS_H */

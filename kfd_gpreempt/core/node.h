@@ -78,6 +78,10 @@ struct gpreempt_process {
 	bool stopped;
 	/** @idle: it is idle, and has to leave a device that is too small; the monitor's alone */
 	bool idle;
+	/** @job: id of its job; 0: it is in none. Written under gpreempt_lock */
+	u64 job;
+	/** @privileged_job: the same, if the administrator has set it */
+	u64 privileged_job;
 	/** @policy: for the policy; the monitor's alone */
 	struct gpreempt_policy_process policy;
 	/** @priority: priority.c */

@@ -13,7 +13,9 @@
 #include "uapi/linux/kfd_gpreempt.h"
 
 struct attribute_group;
+struct drm_printer;
 struct gpreempt_decision;
+struct gpreempt_membership;
 struct gpreempt_node;
 struct gpreempt_process;
 struct gpreempt_queue;
@@ -101,7 +103,10 @@ struct gpreempt_nap {
  * @moved: has something changed of which no call tells? Asked once a second; gpreempt_lock held
  * @event: something has happened that users may listen to: to a queue or, NULL, to the node. The
  *	value is as &enum gpreempt_event_type says. Any lock held, does not sleep
+ * @joined: a process has come to a job, or, NULL, has left it; gpreempt_lock held, may sleep
+ * @jobs_set: a setting has changed which job processes are to be in; no lock held, may sleep
  * @failed: the node was given up: it is no longer scheduled; no lock held, may sleep
+ * @dump: print what is known of a node; no lock held, may sleep
  * @tend: once a second; no lock held, may sleep
  * @files: in the folder of each node in sysfs
  * @parts: what it keeps of each object, by &enum gpreempt_object
@@ -139,7 +144,10 @@ struct gpreempt_room {
 	bool (*moved)(struct gpreempt_node *gn);
 	void (*event)(struct gpreempt_node *gn, const struct gpreempt_queue *gq,
 		      enum gpreempt_event_type type, s64 value);
+	void (*joined)(struct gpreempt_process *process, const struct gpreempt_membership *as);
+	void (*jobs_set)(void);
 	void (*failed)(struct gpreempt_node *gn);
+	void (*dump)(const struct gpreempt_node *gn, struct drm_printer *p);
 	void (*tend)(struct gpreempt_node *gn);
 	const struct attribute_group *files;
 	struct gpreempt_part *parts[GPREEMPT_NR_OBJECTS];
@@ -147,7 +155,22 @@ struct gpreempt_room {
 
 /* Sizes of objects with their parts, by &enum gpreempt_object */
 extern size_t gpreempt_sizes[GPREEMPT_NR_OBJECTS];
-/* Ends with NULL. A room may rely on those before it. */
+/* Each is in a file of its name. */
+extern const struct gpreempt_room gpreempt_room_chardev;
+extern const struct gpreempt_room gpreempt_room_crowd;
+extern const struct gpreempt_room gpreempt_room_debugfs;
+extern const struct gpreempt_room gpreempt_room_doorbell;
+extern const struct gpreempt_room gpreempt_room_event;
+extern const struct gpreempt_room gpreempt_room_group;
+extern const struct gpreempt_room gpreempt_room_hold;
+extern const struct gpreempt_room gpreempt_room_job;
+extern const struct gpreempt_room gpreempt_room_looks;
+extern const struct gpreempt_room gpreempt_room_pace;
+extern const struct gpreempt_room gpreempt_room_queue_sysfs;
+extern const struct gpreempt_room gpreempt_room_stamps;
+extern const struct gpreempt_room gpreempt_room_stopped;
+extern const struct gpreempt_room gpreempt_room_usage;
+/* Those that are built; ends with NULL. A room may rely on those before it. */
 extern const struct gpreempt_room *const gpreempt_rooms[];
 
 /* Calls @what of each room that has it. */

@@ -47,6 +47,4 @@ struct gpreempt_process_crowd {
 	bool changed;
 };
 
-extern const struct gpreempt_room gpreempt_room_crowd;
-
 #endif /* GPREEMPT_CROWD_H */

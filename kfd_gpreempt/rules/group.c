@@ -28,7 +28,6 @@
 #include "core/rooms.h"
 #include "compat/compat.h"
 #include "group.h"
-#include "job.h"
 #include "share.h"
 
 /* Cgroups that are gone are looked for so often, while any has a share. */
@@ -316,7 +315,7 @@ static void group_derive(struct gpreempt_process *process)
 {
 	const struct gpreempt_node_group *node = group_node(process->gn);
 	struct gpreempt_process_group *known = group_process(process);
-	u64 job = gpreempt_job_privileged_id(process);
+	u64 job = READ_ONCE(process->privileged_job);
 	struct cgroup *cgroup;
 	u32 group;
 
@@ -362,7 +361,7 @@ static bool group_moved(struct gpreempt_node *gn)
 		return false;
 	rcu_read_lock();
 	list_for_each_entry(process, &gn->queues.processes, link)
-		moved |= !group_is_known(process, gpreempt_job_privileged_id(process),
+		moved |= !group_is_known(process, READ_ONCE(process->privileged_job),
 					 task_dfl_cgroup(process->p->lead_thread));
 	rcu_read_unlock();
 	return moved;

@@ -75,6 +75,4 @@ int gpreempt_group_set(const struct gpreempt_group *group);
 void gpreempt_group_clear(u64 cgroup_id, u64 job);
 u32 gpreempt_group_read(const struct gpreempt_node *gn, struct gpreempt_group_seen *seen, u32 max);
 
-extern const struct gpreempt_room gpreempt_room_group;
-
 #endif /* GPREEMPT_GROUP_H */

@@ -78,7 +78,6 @@
 #include "core/rooms.h"
 #include "job.h"
 #include "news.h"
-#include "account/usage.h"
 
 /**
  * struct job - processes that belong together
@@ -247,7 +246,8 @@ static struct gpreempt_job_place *job_leave_locked(struct gpreempt_process *proc
 	if (!place)
 		return NULL;
 	WRITE_ONCE(in->place, NULL);
-	WRITE_ONCE(in->id, 0);
+	WRITE_ONCE(process->job, 0);
+	WRITE_ONCE(process->privileged_job, 0);
 	if (--place->nr_processes)
 		return NULL;
 	job_unlink_place_locked(process->gn, place);
@@ -267,8 +267,9 @@ static void job_join_locked(struct gpreempt_process *process, const struct gpree
 		return;
 	place->nr_processes++;
 	WRITE_ONCE(place->job->as.stay, as->stay);
-	WRITE_ONCE(in->id, as->id);
-	gpreempt_usage_job(process, as);
+	WRITE_ONCE(process->job, as->id);
+	WRITE_ONCE(process->privileged_job, as->privileged ? as->id : 0);
+	gpreempt_rooms_tell(joined, process, as);
 	/* Pairs with the acquire of the monitor. */
 	smp_store_release(&in->place, place);
 }
@@ -312,7 +313,7 @@ static bool job_change_locked(struct gpreempt_process *process, struct list_head
 	if (!place && !as.id)
 		return false;
 	left = job_leave_locked(process);
-	gpreempt_usage_job(process, NULL);
+	gpreempt_rooms_tell(joined, process, NULL);
 	if (left)
 		list_add_tail(&left->gone, gone);
 	job_join_locked(process, &as);
@@ -353,43 +354,10 @@ static int job_update_one(struct gpreempt_node *gn, void *arg)
 	return 0;
 }
 
-/**
- * gpreempt_job_update_all() - take in that a setting has changed the jobs of processes
- *
- * Context: no lock of the scheduler held; may sleep. The caller pays for its own change.
- */
-void gpreempt_job_update_all(void)
+/* A setting has changed the jobs of processes. The caller pays for its own change. */
+static void job_update_all(void)
 {
 	gpreempt_node_find(job_update_one, NULL);
-}
-
-/**
- * gpreempt_job_privileged_id() - which of the administrator's jobs a process is in
- * @process: the process
- *
- * Context: the monitor, in the read section of its pass; or gpreempt_lock held.
- *
- * Return: the id; 0: it is in none of these
- */
-u64 gpreempt_job_privileged_id(const struct gpreempt_process *process)
-{
-	/* Pairs with the release where it is published. */
-	const struct gpreempt_job_place *place = smp_load_acquire(&job_process(process)->place);
-
-	return place && place->job->as.privileged ? place->job->as.id : 0;
-}
-
-/**
- * gpreempt_job_id() - which job a process is in, to show it
- * @process: the process
- *
- * Context: the process stays.
- *
- * Return: the id; 0: it is in none
- */
-u64 gpreempt_job_id(const struct gpreempt_process *process)
-{
-	return READ_ONCE(job_process(process)->id);
 }
 
 /* Let the policy know the job of a process */
@@ -497,6 +465,7 @@ const struct gpreempt_room gpreempt_room_job = {
 	.decided = job_tell,
 	.ended = job_end,
 	.tend = job_update_node,
+	.jobs_set = job_update_all,
 	.parts = {
 		[GPREEMPT_OF_NODE] = &job_node_part,
 		[GPREEMPT_OF_PROCESS] = &job_process_part,

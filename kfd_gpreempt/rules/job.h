@@ -7,9 +7,6 @@
 #include <linux/types.h>
 
 struct gpreempt_job_place;
-struct gpreempt_membership;
-struct gpreempt_node;
-struct gpreempt_process;
 
 /* What job.c keeps of a node, and writes alone. */
 struct gpreempt_node_job {
@@ -28,14 +25,6 @@ struct gpreempt_process_job {
 	struct gpreempt_job_place *place;
 	/** @gone: it was the last one of its job here: to be freed along with it */
 	struct gpreempt_job_place *gone;
-	/** @id: its job's, to be shown; 0: it has none. Written under gpreempt_lock */
-	u64 id;
 };
-
-void gpreempt_job_update_all(void);
-u64 gpreempt_job_id(const struct gpreempt_process *process);
-u64 gpreempt_job_privileged_id(const struct gpreempt_process *process);
-
-extern const struct gpreempt_room gpreempt_room_job;
 
 #endif /* GPREEMPT_JOB_H */

@@ -32,7 +32,6 @@
 #include "core/node.h"
 #include "core/rooms.h"
 #include "compat/compat.h"
-#include "stopped.h"
 
 /* Half of the 20 ms within which a queue has left. */
 #define STOPPED_LOOK_NS	10000000ULL

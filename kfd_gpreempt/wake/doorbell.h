@@ -64,6 +64,4 @@ struct gpreempt_process_doorbell {
 bool gpreempt_doorbell_tells(const struct gpreempt_process *process);
 const char *gpreempt_doorbell_state(const struct gpreempt_process *process);
 
-extern const struct gpreempt_room gpreempt_room_doorbell;
-
 #endif /* GPREEMPT_DOORBELL_H */

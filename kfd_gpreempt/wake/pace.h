@@ -6,6 +6,4 @@
 /* Users whose budget of a node is not full, at most. Each is full again after 16 s. */
 #define GPREEMPT_PACE_USERS	32
 
-extern const struct gpreempt_room gpreempt_room_pace;
-
 #endif /* GPREEMPT_PACE_H */

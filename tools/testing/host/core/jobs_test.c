@@ -27,7 +27,7 @@ static long set_job(const struct sim_queue *sq, u64 job, u32 flags)
 
 static u64 job_of(const struct sim_queue *sq)
 {
-	return gpreempt_job_id(sq->q.gpreempt->process);
+	return sq->q.gpreempt->process->job;
 }
 
 static const struct gpreempt_job_place *place_of(const struct gpreempt_process *process)

@@ -20,7 +20,7 @@ static bool read_stamps(struct gpreempt_queue *gq)
 
 	gq->policy.saved_waves = true;
 	gpreempt_room_stamps.resumed(gq);
-	read = gpreempt_stamps_of(node_of(0))->nr_read;
+	read = PART(struct gpreempt_node_stamps, stamps, NODE, node_of(0))->nr_read;
 	gpreempt_room_stamps.acted(node_of(0), 0);
 	return read;
 }
