@@ -12,7 +12,9 @@
 #ifdef CONFIG_KFD_GPREEMPT_NO_HWS
 #include "nohws/backend_mqd.c"
 #endif
+#ifdef CONFIG_KFD_GPREEMPT_NAMED
 #include "rules/backend_named.c"
+#endif
 
 const struct gpreempt_backend *const gpreempt_backends[] = {
 	&gpreempt_backend_hws,
@@ -23,7 +25,9 @@ const struct gpreempt_backend *const gpreempt_backends[] = {
 };
 
 bool (*const gpreempt_backend_shortcuts[])(struct backend_pass *pass) = {
+#ifdef CONFIG_KFD_GPREEMPT_NAMED
 	named_apply,
+#endif
 	NULL
 };
 

@@ -41,7 +41,6 @@ struct gpreempt_queue;
  */
 #define KFD_GPREEMPT_PROPERTIES		bool is_preempted;
 #define KFD_GPREEMPT_QUEUE		struct gpreempt_queue *gpreempt; bool gpreempt_files;
-#define KFD_GPREEMPT_FDINFO		.show_fdinfo = kfd_gpreempt_show_fdinfo,
 #define KFD_GPREEMPT_NODE		struct gpreempt_node *gpreempt;
 #define KFD_GPREEMPT_PROCESS		struct gpreempt_doorbells *gpreempt; bool gpreempt_fixed; \
 					s64 gpreempt_due_ns;
@@ -153,14 +152,10 @@ static inline void kfd_gpreempt_pace(struct kfd_process *process, unsigned int c
 		__kfd_gpreempt_pace(process, cmd);
 }
 
-/* Context: a read of /proc/PID/fdinfo, with the file held; no lock held; may sleep. */
-void kfd_gpreempt_show_fdinfo(struct seq_file *m, struct file *filp);
-
 #else
 
 #define KFD_GPREEMPT_PROPERTIES
 #define KFD_GPREEMPT_QUEUE
-#define KFD_GPREEMPT_FDINFO
 #define KFD_GPREEMPT_NODE
 #define KFD_GPREEMPT_PROCESS
 #define KFD_GPREEMPT_RUNNABLE(q)
@@ -192,6 +187,19 @@ static inline bool kfd_gpreempt_is_full(struct device_queue_manager *dqm) { retu
 static inline void kfd_gpreempt_pace(struct kfd_process *process, unsigned int cmd) { }
 
 #endif /* CONFIG_KFD_GPREEMPT */
+
+#ifdef CONFIG_KFD_GPREEMPT_ACCOUNT
+
+#define KFD_GPREEMPT_FDINFO		.show_fdinfo = kfd_gpreempt_show_fdinfo,
+
+/* Context: a read of /proc/PID/fdinfo, with the file held; no lock held; may sleep. */
+void kfd_gpreempt_show_fdinfo(struct seq_file *m, struct file *filp);
+
+#else
+
+#define KFD_GPREEMPT_FDINFO
+
+#endif /* CONFIG_KFD_GPREEMPT_ACCOUNT */
 
 #ifdef CONFIG_KFD_GPREEMPT_CONTROL
 

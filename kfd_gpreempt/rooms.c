@@ -8,15 +8,25 @@ const struct gpreempt_room *const gpreempt_rooms[] = {
 	&gpreempt_room_doorbell,
 	&gpreempt_room_pace,
 #endif
+#ifdef CONFIG_KFD_GPREEMPT_ACCOUNT
 	&gpreempt_room_usage,
 	&gpreempt_room_stamps,
+#endif
+#ifdef CONFIG_KFD_GPREEMPT_SHARES
 	&gpreempt_room_group,
+#endif
+#ifdef CONFIG_KFD_GPREEMPT_JOBS
 	&gpreempt_room_job,
-#ifdef CONFIG_KFD_GPREEMPT_WAKE
+#endif
+#ifdef CONFIG_KFD_GPREEMPT_IDLE
 	&gpreempt_room_crowd,
 #endif
+#ifdef CONFIG_KFD_GPREEMPT_STOPPED
 	&gpreempt_room_stopped,
+#endif
+#ifdef CONFIG_KFD_GPREEMPT_ACCOUNT
 	&gpreempt_room_looks,
+#endif
 #ifdef CONFIG_KFD_GPREEMPT_CONTROL
 	&gpreempt_room_hold,
 	&gpreempt_room_queue_sysfs,

@@ -21,7 +21,6 @@
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
-#include "account/usage.h"
 #include "core/node.h"
 #include "core/rooms.h"
 #include "event.h"
@@ -29,7 +28,12 @@
 #include "hold.h"
 #include "core/obstacle.h"
 #include "target.h"
+#ifdef CONFIG_KFD_GPREEMPT_ACCOUNT
+#include "account/usage.h"
+#endif
+#ifdef CONFIG_KFD_GPREEMPT_SHARES
 #include "rules/group.h"
+#endif
 
 /* Longest deadline that makes sense: an hour. */
 #define MAX_DEADLINE_US		3600000000ULL
@@ -135,9 +139,15 @@ static int chardev_do_info(struct client *client, void *argument)
 	info->abi_version = GPREEMPT_ABI_VERSION;
 	info->features = GPREEMPT_FEATURE_PREEMPT | GPREEMPT_FEATURE_CGROUP |
 			 GPREEMPT_FEATURE_EVENTS | GPREEMPT_FEATURE_HINT |
-			 GPREEMPT_FEATURE_INHERIT | GPREEMPT_FEATURE_JOB | GPREEMPT_FEATURE_SHARE |
-			 GPREEMPT_FEATURE_USAGE | GPREEMPT_FEATURE_WAITS_FOR |
-			 GPREEMPT_FEATURE_FITS;
+			 GPREEMPT_FEATURE_INHERIT | GPREEMPT_FEATURE_WAITS_FOR;
+	if (IS_ENABLED(CONFIG_KFD_GPREEMPT_JOBS))
+		info->features |= GPREEMPT_FEATURE_JOB;
+	if (IS_ENABLED(CONFIG_KFD_GPREEMPT_SHARES))
+		info->features |= GPREEMPT_FEATURE_SHARE;
+	if (IS_ENABLED(CONFIG_KFD_GPREEMPT_ACCOUNT))
+		info->features |= GPREEMPT_FEATURE_USAGE;
+	if (IS_ENABLED(CONFIG_KFD_GPREEMPT_POLICIES))
+		info->features |= GPREEMPT_FEATURE_FITS;
 	info->nr_nodes = list.nr;
 	info->event_size = sizeof(struct gpreempt_event);
 	return r;
@@ -332,8 +342,10 @@ static int chardev_list_queue(struct gpreempt_queue *gq, void *arg)
 	info = &list->queues[list->nr - 1];
 	if (list->jobs)
 		list->jobs[list->nr - 1] = READ_ONCE(gq->process->job);
+#ifdef CONFIG_KFD_GPREEMPT_ACCOUNT
 	if (list->usage)
 		gpreempt_usage_of(gq, &list->usage[list->nr - 1]);
+#endif
 	chardev_describe(gq, list->match, info);
 	chardev_describe_verdict(gq, info);
 	chardev_describe_leader(list, gq, info);
@@ -393,7 +405,7 @@ static int chardev_do_list(struct client *client, void *argument)
 	u32 nr = 0;
 	int r;
 
-	if (cmd->flags)
+	if (cmd->flags || (cmd->usage && !IS_ENABLED(CONFIG_KFD_GPREEMPT_ACCOUNT)))
 		return -EINVAL;
 	r = gpreempt_target_resolve(&cmd->target, &match);
 	if (r)
@@ -420,6 +432,7 @@ out:
 	return r;
 }
 
+#ifdef CONFIG_KFD_GPREEMPT_ACCOUNT
 static int chardev_is_node(struct gpreempt_node *gn, void *arg)
 {
 	return gn->node->id == *(const u32 *)arg;
@@ -459,6 +472,7 @@ static int chardev_do_usage(struct client *client, void *argument)
 	cmd->time_ns = ktime_get_ns();
 	return r;
 }
+#endif
 
 /**
  * struct setting_change - a change of what is set
@@ -559,8 +573,9 @@ static int chardev_change_queue(struct gpreempt_queue *gq, void *arg)
 static int chardev_change_process(struct pid *pid, struct setting_change *change)
 {
 	/* What it reserves has to fit. */
-	if (change->param == GPREEMPT_PARAM_RUNTIME_US ||
-	    change->param == GPREEMPT_PARAM_DEADLINE_US)
+	if (IS_ENABLED(CONFIG_KFD_GPREEMPT_POLICIES) &&
+	    (change->param == GPREEMPT_PARAM_RUNTIME_US ||
+	     change->param == GPREEMPT_PARAM_DEADLINE_US))
 		return gpreempt_fits_change_process(pid, chardev_change_setting, change);
 	return gpreempt_priority_change_process(pid, chardev_change_setting, change);
 }
@@ -667,7 +682,8 @@ static int chardev_do_set_param(struct client *client, void *argument)
 			return -ERANGE;
 		break;
 	case GPREEMPT_PARAM_RUNTIME_US:
-		if (cmd->target.scope != GPREEMPT_SCOPE_PROCESS)
+		if (!IS_ENABLED(CONFIG_KFD_GPREEMPT_POLICIES) ||
+		    cmd->target.scope != GPREEMPT_SCOPE_PROCESS)
 			return -EINVAL;
 		if (cmd->value > MAX_DEADLINE_US || cmd->period_us > MAX_DEADLINE_US)
 			return -ERANGE;
@@ -704,6 +720,7 @@ static int chardev_do_set_param(struct client *client, void *argument)
 	return chardev_change_target(&cmd->target, &change);
 }
 
+#ifdef CONFIG_KFD_GPREEMPT_JOBS
 static int chardev_do_set_job(struct client *client, void *argument)
 {
 	struct gpreempt_set_job *cmd = argument;
@@ -737,7 +754,9 @@ static int chardev_do_set_job(struct client *client, void *argument)
 		gpreempt_rooms_tell(jobs_set);
 	return r;
 }
+#endif
 
+#ifdef CONFIG_KFD_GPREEMPT_SHARES
 /* Is it within its bounds? */
 static int chardev_check_share(const struct gpreempt_set_share *cmd)
 {
@@ -862,7 +881,9 @@ out:
 	kvfree(list.shares);
 	return r;
 }
+#endif
 
+#ifdef CONFIG_KFD_GPREEMPT_POLICIES
 static int chardev_do_fits(struct client *client, void *argument)
 {
 	struct gpreempt_fits *cmd = argument;
@@ -904,6 +925,7 @@ out:
 	gpreempt_target_release(&match);
 	return r;
 }
+#endif
 
 static int chardev_resolve_hold(const struct gpreempt_hold *cmd,
 				struct gpreempt_target_match *match)
@@ -1032,11 +1054,19 @@ static const struct command commands[] = {
 	{ GPREEMPT_IOC_PREEMPT, chardev_do_preempt },
 	{ GPREEMPT_IOC_RESUME, chardev_do_resume },
 	{ GPREEMPT_IOC_HINT, chardev_do_hint },
+#ifdef CONFIG_KFD_GPREEMPT_JOBS
 	{ GPREEMPT_IOC_SET_JOB, chardev_do_set_job },
+#endif
+#ifdef CONFIG_KFD_GPREEMPT_SHARES
 	{ GPREEMPT_IOC_SET_SHARE, chardev_do_set_share },
 	{ GPREEMPT_IOC_LIST_SHARES, chardev_do_list_shares },
+#endif
+#ifdef CONFIG_KFD_GPREEMPT_ACCOUNT
 	{ GPREEMPT_IOC_USAGE, chardev_do_usage },
+#endif
+#ifdef CONFIG_KFD_GPREEMPT_POLICIES
 	{ GPREEMPT_IOC_FITS, chardev_do_fits },
+#endif
 };
 
 static long chardev_ioctl(struct file *file, unsigned int cmd, unsigned long arg)

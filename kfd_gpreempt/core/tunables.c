@@ -126,6 +126,18 @@ static void tunables_print_words(const char *words, char *text, size_t size)
 		n += scnprintf(text + n, size - n, "%s%.*s", !i ? "" : two ? " nor " : ", ", len, word);
 }
 
+/* The words of the row POLICY are names of gpreempt_policies, in the same order. */
+static bool tunables_is_built(enum gpreempt_tunable which, u32 value)
+{
+	u32 i = 0;
+
+	if (which != GPREEMPT_TUNABLE_POLICY)
+		return true;
+	while (i < value && gpreempt_policies[i])
+		i++;
+	return gpreempt_policies[i];
+}
+
 /**
  * gpreempt_tunables_parse() - read what was written for a tunable
  * @which: the tunable
@@ -158,9 +170,13 @@ int gpreempt_tunables_parse(enum gpreempt_tunable which, const char *name, const
 		strscpy(wrong, "neither 0 nor 1", sizeof(wrong));
 		break;
 	case TUNABLES_KIND_WORDS:
-		if (tunables_find_word(row->words, text, value))
+		if (!tunables_find_word(row->words, text, value)) {
+			tunables_print_words(row->words, wrong, sizeof(wrong));
+			break;
+		}
+		if (tunables_is_built(which, *value))
 			return 0;
-		tunables_print_words(row->words, wrong, sizeof(wrong));
+		strscpy(wrong, "not built", sizeof(wrong));
 		break;
 	case TUNABLES_KIND_NUMBER:
 		if (kstrtouint(text, 0, value))
@@ -456,8 +472,6 @@ bool gpreempt_tunables_wants_doorbells(bool on)
 /**
  * gpreempt_tunables_policy() - the policy that decides from the next pass on
  * @gn: the node
- *
- * Words of the row POLICY are names of gpreempt_policies, in the same order.
  *
  * Context: any.
  *

@@ -158,6 +158,7 @@ TEST(saving_is_not_accounted, "what a pass takes is no time on the device, neith
 {
 	u32 i;
 
+	NEEDS(WAKE);
 	world_accounts(true);
 	world.nodes[0].unmap_us = 2000;
 	set("gpreempt_overhead_pct", "0");
@@ -293,6 +294,7 @@ TEST(a_job_has_what_was_used_in_it, "a job is told what its processes used while
 				out = { .target = { .scope = GPREEMPT_SCOPE_PROCESS }, .flags = GPREEMPT_JOB_CLEAR };
 	u64 before_ns, joined_ns, left_ns;
 
+	NEEDS(JOBS);
 	world_accounts(true);
 	low = add_queue(0);
 	in.target.pid = out.target.pid = process_of(low)->pid.nr;
@@ -399,6 +401,7 @@ TEST(a_user_with_many_jobs_forgets_its_own, "a user who makes ever new jobs push
 	u64 others_ns, before_ns, used_ns;
 	u32 i;
 
+	NEEDS(JOBS);
 	world_accounts(true);
 	low = add_queue(0);
 	set_job(low, JOB);
@@ -536,6 +539,7 @@ TEST(others_usage_is_the_administrators, "without CAP_SYS_ADMIN the caller's own
 {
 	u32 i;
 
+	NEEDS(JOBS);
 	world_accounts(true);
 	add_rivals(10, 0);
 	process_of(low)->task.euid.val = 1000;

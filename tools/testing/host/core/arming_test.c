@@ -137,6 +137,7 @@ TEST(how_long_until_armed, "whoever outranks somebody is armed 100 us after his 
 		CHECK_EQ(told(high), !cases[i].next_ns);
 		CHECK(doorbells_are(high, cases[i].next_ns ? "mapped" : "armed"));
 	}
+	NEEDS(POLICIES);
 	/* Of those that take turns nobody is the lowest. */
 	gpreempt_params_store(node_of(0), GPREEMPT_TUNABLE_POLICY, "wfq");
 	node_of(0)->policy.ops = gpreempt_tunables_policy(node_of(0));

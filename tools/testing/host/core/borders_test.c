@@ -404,6 +404,7 @@ static void forget_what_was_set(void)
 
 TEST(who_does_what_is_as_the_page_says, "each cell of the table in security.rst is what the scheduler does")
 {
+	NEEDS(SHARES);
 	FILE *page = open_table();
 	char cell[128];
 

@@ -103,6 +103,7 @@ BOTH(durations_are_differences, "no duration that was counted is longer than the
 {
 	u64 began_ns = ktime_get_ns();
 
+	NEEDS(WAKE);
 	low_is_preempted(hws);
 	CHECK(run_until_idle(high, SEC));
 	run(10 * MS);

@@ -58,7 +58,7 @@ BOTH(nodes_come_and_go, "a node that comes up while the scheduler is on is on; o
 	CHECK(!gpreempt_node_enabled(0));
 	world_make(hws, 1, 2);
 	root = node_of(0)->sysfs.kobj.parent;
-	CHECK_EQ(shim_debugfs_files(), 2);
+	CHECK_EQ(shim_debugfs_files(), 2 * IS_ENABLED(CONFIG_KFD_GPREEMPT_CONTROL));
 	CHECK_EQ(root->nr_folders, 2);
 	CHECK(!strcmp(node_of(0)->life.reason, "-"));
 	CHECK(!gpreempt_node_enabled(0));

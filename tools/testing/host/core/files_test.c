@@ -60,6 +60,7 @@ TEST(node_files_show_one_value_each, "all of them can be read: a word or a numbe
 	static const bool hws[] = { true, false };
 	u32 k;
 
+	NEEDS(ACCOUNT);
 	for (k = 0; k < ARRAY_SIZE(hws); k++) {
 		preempted_pair(hws[k]);
 		CHECK_EQ(node_of(0)->sysfs.kobj.nr_files, 50 + GPREEMPT_NR_SKIPS + GPREEMPT_NR_FAILURES + 5 * GPREEMPT_NR_LATENCIES + GPREEMPT_NR_TUNABLES - 2);
@@ -119,6 +120,7 @@ TEST(usage_files_add_up_queues, "files of what was used of a node show the sums 
 	s64 before[ARRAY_SIZE(usage_files)], sums[ARRAY_SIZE(usage_files)] = { 0 };
 	u32 k;
 
+	NEEDS(ACCOUNT);
 	world_make(true, 1, 1);
 	world.nodes[0].nr_wave_slots = 1;
 	set("gpreempt_account", "1");
@@ -159,6 +161,7 @@ TEST(tunables_of_a_node_are_set_by_its_files, "what a parameter takes a node's f
 {
 	struct kobject *kobj;
 
+	NEEDS(POLICIES);
 	world_on(true);
 	kobj = &node_of(0)->sysfs.kobj;
 	CHECK_EQ(shim_file_store(kobj, "tunables/interval_ms", "7\n"), 2);
@@ -300,6 +303,7 @@ TEST(settings_are_the_administrators, "neither a file of a node nor a parameter 
 {
 	u32 caps = current->caps, tunables = 0;
 
+	NEEDS(POLICIES);
 	preempted_pair(true);
 	current->caps = 0;
 	EACH(i, node_of(0)->sysfs.kobj.nr_files, "%.40s: ", file_name(i)) {
@@ -409,6 +413,8 @@ TEST(dump_says_what_is_known, "node, driver, tunables, counters and queues, each
 	static const bool hws[] = { true, false };
 	const char *dump;
 
+	NEEDS(WAKE);
+	NEEDS(ACCOUNT);
 	EACH_CASE(k, hws) {
 		preempted_pair(hws[k]);
 		set("gpreempt_hw_priority", "follow");

@@ -404,6 +404,7 @@ BOTH(a_doorbell_on_one_node_clears_all, "with doorbells instead of looks, the fi
 	u64 skew_ns;
 	u32 i;
 
+	NEEDS(WAKE);
 	shim_param_set("gpreempt_wakeup", "doorbell");
 	eight_nodes(hws);
 	highs_are_a_job();
@@ -638,6 +639,7 @@ BOTH(a_job_has_its_relief_everywhere, "a job that starves on all nodes has its r
 	u64 skew_ns;
 	u32 i;
 
+	NEEDS(WAKE);
 	eight_nodes(hws);
 	lows_are_a_job(0);
 	set("gpreempt_max_hold_ms", "100");
@@ -754,7 +756,7 @@ static void any_change(struct sim_queue *sq, bool calm)
 		shim_fail_alloc = random_below(6);
 		break;
 	case 8:
-		CHECK_EQ(shim_param_set("gpreempt_policy", random_below(2) ? "wfq" : "hpf"), 0);
+		CHECK_EQ(shim_param_set("gpreempt_policy", random_below(2) && IS_ENABLED(CONFIG_KFD_GPREEMPT_POLICIES) ? "wfq" : "hpf"), 0);
 		break;
 	}
 }

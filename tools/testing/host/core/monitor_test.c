@@ -675,7 +675,7 @@ TEST(giving_up_is_told_once, "a node that gives up says so once, however long it
 	world.nodes[0].nr_map_fails = 30;
 	submit_and_run(high, 3000, 300 * MS);
 	CHECK_STATE("failed");
-	CHECK_EQ(shim_info_printers, 1);
+	CHECK_EQ(shim_info_printers, IS_ENABLED(CONFIG_KFD_GPREEMPT_CONTROL));
 	CHECK_EQ(atomic64_read(&stats()->disabled), 1);
 	/* Nobody spins because of what changes meanwhile. */
 	wakeups = atomic64_read(&stats()->wakeups);
@@ -1115,4 +1115,12 @@ BOTH(parked_time_is_nobodys, "an inversion that wakes a parked node began when i
 	CHECK_EQ(atomic64_read(&stats()->latency[GPREEMPT_LATENCY_DETECT].count), 1);
 	CHECK(atomic64_read(&stats()->latency[GPREEMPT_LATENCY_DETECT].max_ns) <= 6 * MS);
 	kill_process(process_of(low));
+}
+
+TEST(policies_are_chosen_of_those_built, "a policy that is not built is refused, and the node goes on with the one that it has")
+{
+	low_runs(true);
+	CHECK_EQ(shim_param_set("gpreempt_policy", "edf"), IS_ENABLED(CONFIG_KFD_GPREEMPT_POLICIES) ? 0 : -EINVAL);
+	CHECK_EQ(shim_param_set("gpreempt_policy", "hpf"), 0);
+	high_preempts_low();
 }

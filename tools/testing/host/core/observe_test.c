@@ -168,6 +168,7 @@ BOTH(holds_are_refused, "a node that observes refuses to hold a queue; one that 
 
 BOTH(observing_withdraws_no_doorbell, "under gpreempt_wakeup=doorbell a node that observes looks as under poll, and programs write their doorbells as ever")
 {
+	NEEDS(WAKE);
 	world_make(hws, 1, 1);
 	set("gpreempt_wakeup", "doorbell");
 	set("gpreempt_observe", "1");

@@ -17,7 +17,7 @@ static void begin(const char *policy)
 	world_on(true);
 	open_own_file();
 	world.nodes[0].nr_wave_slots = 1;
-	CHECK_EQ(shim_param_set("gpreempt_policy", policy), 0);
+	set("gpreempt_policy", policy);
 }
 
 static struct sim_queue *queue_of(struct sim_process *process)
@@ -61,6 +61,7 @@ TEST(a_user_is_one_under_wfq, "under wfq a user with 2 or 8 programs has the hal
 {
 	u32 j;
 
+	NEEDS(ACCOUNT);
 	EACH_ANEW(i, 2 * ARRAY_SIZE(numbers), "case %u: ", i) {
 		u32 nr = numbers[i / 2];
 
@@ -77,6 +78,7 @@ TEST(a_program_is_one_with_its_contexts, "under wfq a program with 2 or 8 contex
 	struct gpreempt_set_param weight = { .target = { .scope = GPREEMPT_SCOPE_PROCESS }, .param = GPREEMPT_PARAM_WEIGHT, .value = 100 };
 	u32 j;
 
+	NEEDS(ACCOUNT);
 	EACH_ANEW(i, 2 * ARRAY_SIZE(numbers), "case %u: ", i) {
 		u32 nr = numbers[i / 2];
 
@@ -104,6 +106,7 @@ TEST(a_maximum_holds_for_all_that_is_forked, "a cgroup with a maximum of 30 perc
 	};
 	u32 j;
 
+	NEEDS(SHARES);
 	EACH_ANEW(i, ARRAY_SIZE(policies) * ARRAY_SIZE(numbers), "case %u: ", i) {
 		u32 nr = numbers[i / ARRAY_SIZE(policies)];
 
@@ -124,6 +127,7 @@ TEST(own_cgroups_have_no_turns, "cgroups that a user makes below one with a shar
 	struct gpreempt_set_share share = { .target = { .scope = GPREEMPT_SCOPE_CGROUP, .cgroup_fd = 2 }, .weight = 100 };
 	u32 j;
 
+	NEEDS(SHARES);
 	EACH_ANEW(i, 2 * ARRAY_SIZE(numbers), "case %u: ", i) {
 		u32 nr = numbers[i / 2];
 

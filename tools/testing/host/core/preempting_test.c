@@ -25,7 +25,8 @@ BOTH(preempting_is_counted, "counters, histograms and the queue's own numbers sa
 	set("gpreempt_max_hold_ms", "0");
 	EACH(i, GPREEMPT_NR_LATENCIES, "case %u: ", i) {
 		const struct gpreempt_histogram *h = &stats()->latency[i];
-		bool yet = i != GPREEMPT_LATENCY_RESUME && i != GPREEMPT_LATENCY_HOLD && i <= GPREEMPT_LATENCY_NOTICE;
+		bool yet = i != GPREEMPT_LATENCY_RESUME && i != GPREEMPT_LATENCY_HOLD &&
+			   i < GPREEMPT_LATENCY_NOTICE + IS_ENABLED(CONFIG_KFD_GPREEMPT_WAKE);
 
 		CHECK_EQ(atomic64_read(&h->count) != 0, yet);
 		CHECK_EQ(gpreempt_stats_quantile_us(h, 99) != 0, yet);

@@ -177,7 +177,7 @@ static void any_trouble(bool hws)
 			add_queue(random_below(5) * 5 - 10);
 		break;
 	case 12:
-		CHECK_EQ(shim_param_set("gpreempt_policy", one_in(2) ? "hpf" : "wfq"), 0);
+		CHECK_EQ(shim_param_set("gpreempt_policy", one_in(2) || !IS_ENABLED(CONFIG_KFD_GPREEMPT_POLICIES) ? "hpf" : "wfq"), 0);
 		CHECK_EQ(shim_param_set("gpreempt_policy", "hpf"), 0);
 		break;
 	case 13:

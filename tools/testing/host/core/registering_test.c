@@ -83,8 +83,8 @@ BOTH(new_queues_say_what_they_are, "until the monitor has looked, a new queue sh
 	low = add_queue_to(add_process(5), 0, 3);
 	CHECK_EQ(low->q.gpreempt->policy.set.priority, 3);
 	CHECK_EQ(low->q.gpreempt->policy.effective_priority, 3);
-	CHECK(low->q.gpreempt_files);
-	CHECK_EQ(low->q.kobj.nr_files, 8);
+	CHECK_EQ(low->q.gpreempt_files, IS_ENABLED(CONFIG_KFD_GPREEMPT_CONTROL));
+	CHECK_EQ(low->q.kobj.nr_files, 8 * IS_ENABLED(CONFIG_KFD_GPREEMPT_CONTROL));
 	high = add_queue_to(add_process(5), 0, NORMAL);
 	CHECK(!high->q.gpreempt->priority.trusted);
 	CHECK_EQ_AFTER(10 * MS, high->q.gpreempt->policy.set.priority, NORMAL - 5);

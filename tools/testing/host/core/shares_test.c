@@ -229,6 +229,7 @@ TEST(share_of_a_job, "a job that an administrator has set has its share, and not
 	struct gpreempt_set_share share = { .target = { .scope = GPREEMPT_SCOPE_ALL }, .job = JOB, .weight = 300 };
 	struct gpreempt_set_job job = { .target = { .scope = GPREEMPT_SCOPE_PROCESS }, .job = JOB };
 
+	NEEDS(JOBS);
 	two_programs(true);
 	CHECK_EQ(set_share(share_of(3, 100)), 0);
 	CHECK_EQ(set_share(share), 0);

@@ -38,6 +38,7 @@ TEST(tunables_have_bounds, "each parameter takes what is within its bounds, refu
 	char before[64], after[64];
 	u32 i, k;
 
+	NEEDS(POLICIES);
 	world_on(true);
 	for (i = 0; i < ARRAY_SIZE(tunables); i++) {
 		for (k = 0; k < ARRAY_SIZE(tunables[i].good) && tunables[i].good[k]; k++) {
@@ -81,6 +82,7 @@ TEST(nodes_have_values_of_their_own, "a node's file is for this node until the p
 	char text[64];
 	bool on;
 
+	NEEDS(POLICIES);
 	world_on_nodes(true, 2);
 	a = node_of(0);
 	b = node_of(1);
@@ -121,6 +123,7 @@ TEST(words_name_the_policies, "each policy has a word in the table of tunables, 
 {
 	u32 i;
 
+	NEEDS(POLICIES);
 	world_on(true);
 	for (i = 0; gpreempt_policies[i]; i++) {
 		tap_at("%s: ", gpreempt_policies[i]->name);
@@ -394,6 +397,7 @@ TEST(priorities_from_outside, "a queue's setting outranks its process's, that on
 {
 	const struct gpreempt_target cgroup = { .scope = GPREEMPT_SCOPE_CGROUP, .cgroup_fd = 2 };
 
+	NEEDS(ACCOUNT);
 	begin();
 	CHECK_EQ(set_priority(cgroup, 3, 0), 0);
 	CHECK_EQ(priority_of(low), 3);
@@ -610,6 +614,7 @@ TEST(deep_cgroups_have_no_settings, "a cgroup below level 32 has no setting and 
 	const struct gpreempt_target cgroup = { .scope = GPREEMPT_SCOPE_CGROUP, .cgroup_fd = 3 };
 	struct gpreempt_set_share share = { .target = cgroup, .weight = 100 };
 
+	NEEDS(SHARES);
 	begin();
 	world_cgroup(3)->level = GPREEMPT_CGROUP_LEVELS;
 	CHECK_EQ(set_priority(cgroup, 3, 0), 0);
@@ -646,6 +651,7 @@ TEST(parameters_from_outside, "weights, deadlines and exemptions reach the polic
 
 TEST(stops_are_followed_by_command, "a process is told to leave or to stay when it is stopped, which takes a right")
 {
+	NEEDS(STOPPED);
 	begin();
 	submit_and_run(low, 200, MS);
 	current->caps = CAP_SYS_ADMIN;
@@ -1092,6 +1098,7 @@ TEST(stops_of_a_cgroup_are_followed_by_command, "all processes in a cgroup and b
 {
 	const struct gpreempt_target cgroup = { .scope = GPREEMPT_SCOPE_CGROUP, .cgroup_fd = 2 };
 
+	NEEDS(STOPPED);
 	begin();
 	submit_and_run(low, 200, MS);
 	current->caps = CAP_SYS_NICE;
@@ -1487,6 +1494,10 @@ TEST(lists_are_as_long_as_asked, "no more is written than there is room for, and
 	struct gpreempt_node_info nodes[3];
 	struct gpreempt_info info;
 
+	NEEDS(ACCOUNT);
+	NEEDS(SHARES);
+	NEEDS(JOBS);
+	NEEDS(POLICIES);
 	world_on_nodes(true, 2);
 	add_rivals(10, 0);
 	add_queue(0);
@@ -2336,6 +2347,7 @@ TEST(tunables_reach_the_monitor, "each parameter is what the next pass works wit
 
 TEST(policies_are_used_at_once, "a policy, and verification, of one node or of all is in force with the next pass, which comes at once")
 {
+	NEEDS(POLICIES);
 	begin();
 	set("gpreempt_interval_ms", "10000");
 	run(6 * MS);
@@ -2371,6 +2383,7 @@ TEST(switches_take_what_flags_take, "a node's switch knows the words that a para
 
 TEST(one_node_wants_doorbells, "doorbells can be withdrawn of whoever opens /dev/kfd while any node wants that, or the parameter says so")
 {
+	NEEDS(WAKE);
 	world_make(true, 1, 2);
 	add_process(0);
 	CHECK(!world.processes[0]->p.gpreempt);

@@ -31,7 +31,7 @@ static void queue_release(struct kobject *kobj)
 {
 }
 
-static const struct sysfs_ops queue_ops = { .show = queue_show, .store = kfd_gpreempt_queue_store };
+static const struct sysfs_ops queue_ops = { .show = queue_show, KFD_GPREEMPT_QUEUE_STORE };
 static const struct kobj_type queue_type = { .sysfs_ops = &queue_ops, .release = queue_release };
 
 /* In the memory behind the MQDs of the XCCs that there are: whoever takes it for one finds waves in it. */
@@ -1728,6 +1728,8 @@ void world_make(bool hws, u32 nr_xcc, u32 nr_nodes)
 {
 	u32 i;
 
+	if (!hws && !IS_ENABLED(CONFIG_KFD_GPREEMPT_NO_HWS))
+		tap_skip("needs scheduling without the hardware scheduler");
 	world.nr_allocated = shim_allocated;
 	kfd_gpreempt_init();
 	/* Most tests count looks: none are made for the account, unless they ask for it. */

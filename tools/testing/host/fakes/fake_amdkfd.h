@@ -28,23 +28,39 @@
 
 #include "fake_driver.h"
 #include "node.h"
-#include "account.h"
-#include "crowd.h"
-#include "doorbell.h"
+#include "obstacle.h"
+#include "params.h"
+#include "rooms.h"
+#ifdef CONFIG_KFD_GPREEMPT_NO_HWS
+#include "hqd.h"
+#endif
+#ifdef CONFIG_KFD_GPREEMPT_CONTROL
 #include "dump.h"
 #include "event.h"
-#include "group.h"
-#include "rooms.h"
 #include "hold.h"
-#include "hqd.h"
-#include "job.h"
-#include "obstacle.h"
-#include "pace.h"
-#include "params.h"
 #include "queue_sysfs.h"
-#include "stamps.h"
 #include "target.h"
+#else
+#define gpreempt_queue_sysfs_state(gq, pending)	(tap_skip("no files of queues"), "")
+#endif
+#ifdef CONFIG_KFD_GPREEMPT_WAKE
+#include "doorbell.h"
+#include "pace.h"
+#endif
+#ifdef CONFIG_KFD_GPREEMPT_IDLE
+#include "crowd.h"
+#endif
+#ifdef CONFIG_KFD_GPREEMPT_ACCOUNT
+#include "account.h"
+#include "stamps.h"
 #include "usage.h"
+#endif
+#ifdef CONFIG_KFD_GPREEMPT_SHARES
+#include "group.h"
+#endif
+#ifdef CONFIG_KFD_GPREEMPT_JOBS
+#include "job.h"
+#endif
 
 /* What a layer keeps of a node, a process or a queue: PART(struct gpreempt_node_job, job, NODE, gn) */
 #define PART(_type, _room, _of, _object)	((_type *)((void *)(_object) + gpreempt_room_##_room.parts[GPREEMPT_OF_##_of]->at))

@@ -43,6 +43,10 @@ typedef s64 __s64;
 typedef unsigned int gfp_t;
 typedef unsigned int __poll_t;
 
+/* Of a macro that is 1, or is not there */
+#define IS_ENABLED_AS(value)	((#value)[0] == '1')
+#define IS_ENABLED(option)	IS_ENABLED_AS(option)
+
 #define __user
 #define __iomem
 #define __init

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* lending_test.c - a process that says that it waits for another one lends it its priority */
 #include "policy_node.h"
-#include "share.h"
 #include "tap.h"
 
 /* Of @q the process waits for that of @other, as an administrator says it or as a user does. */

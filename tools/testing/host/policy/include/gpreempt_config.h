@@ -1,0 +1,2 @@
+/* SPDX-License-Identifier: MIT */
+/* gpreempt_config.h - the Makefile says which options are on */
