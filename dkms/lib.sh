@@ -12,8 +12,8 @@ first_of()
 	echo "$(head -n 1 "$1")$([ "$more" -le 0 ] || echo " (and $more more: $1)")"
 }
 
-# The switch of Kconfig, and one for each folder that may be left out
-gpreempt_options=$(sed -n 's/^config //p' "$top/Kconfig")
+# The switch of Kconfig, and one for each part that may be left out; GPREEMPT_OPTIONS: these only
+gpreempt_options=${GPREEMPT_OPTIONS:-$(sed -n "s/^config //p" "$top/Kconfig")}
 
 # own_files DIR CONFIG VERSION: makes DIR, with the scheduler's source and what goes with it. CONFIG: y or nothing, all options of Kconfig. VERSION of
 # the module; nothing: it has one of its own.
