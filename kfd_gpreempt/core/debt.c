@@ -23,7 +23,8 @@
  *
  * *It runs* if its read pointer moved since the last look, if waves were counted, if nothing else
  * has work on the device, or if it has a turn before a class above. Without news it goes on as it
- * was. What comes back does not run before there is news.
+ * was. What comes back does not run before there is news, and pays from when its waves are back; in
+ * a turn it pays for the switch as well.
  *
  * A *turn* T is long enough for its switch: 4 to 10 times what leaving and coming back costs (C),
  * and in between relief / 2N, where N starve. The process with the largest debt, of T/2 at least,
