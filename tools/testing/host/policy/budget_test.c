@@ -150,6 +150,7 @@ TEST(a_priority_waits_for_what_it_and_those_above_spent,
 	EACH_CASE_ANEW(i, cases) {
 		low_works();
 		middle = new_queue(new_process(), MIDDLE);
+		spend(middle, MS);
 		CHECK_EQ(leaves_for(cases[i].waits_high ? high : middle, cases[i].spends_high ? high : middle,
 				    50 * MS),
 			 cases[i].leaves);
@@ -181,6 +182,19 @@ TEST(turns_for_debts_are_free, "what takes higher work off for a debt is in no b
 	CHECK_EQ(spent_ns(), 0);
 	time_until(low, false, SEC);
 	CHECK(node.policy.pays);
+}
+
+TEST(turns_among_equals_are_free, "what turns among equals cost is in no budget, and none waits for one")
+{
+	node.params.overhead_pct = 1;
+	use("wfq");
+	both_work();
+	spend(high, 100 * MS);
+	spend(low, 100 * MS);
+	node.policy.pass_ns = 0;
+	passes_for(SEC, POLL);
+	CHECK(node.nr_preempted > 20);
+	CHECK(!node.policy.pays);
 }
 
 TEST(many_priorities_share_buckets, "more priorities than have a budget of their own still wait for what they spend")
