@@ -22,7 +22,7 @@
  * among equals, whose owners pay in service.
  */
 
-/* Up to this time so much more of each budget is free again. */
+/* So much more of each budget is free again than at &gpreempt_policy_node.spent_at_ns. */
 static u64 budget_freed_ns(const struct gpreempt_policy_node *pn, u64 now_ns)
 {
 	return (now_ns - pn->spent_at_ns) / 100 * gpreempt_budget_pct(pn);
@@ -102,8 +102,8 @@ void gpreempt_budget_spend(struct gpreempt_policy_node *pn, u64 cost_ns, u64 now
 	budget_pay(pn, now_ns);
 	if (!pn->pays)
 		return;
+	/* A pass that waited for a device in trouble must not cost minutes of service. */
 	for (i = budget_bucket(pn, pn->payer); i < pn->nr_buckets; i++)
-		/* A pass that waited for a device in trouble must not cost minutes of service. */
 		pn->buckets[i].spent_ns = gpreempt_earlier(pn->buckets[i].spent_ns + cost_ns,
 							   GPREEMPT_OVERHEAD_WINDOW_NS);
 }

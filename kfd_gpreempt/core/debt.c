@@ -244,16 +244,17 @@ static void debt_earn(struct gpreempt_policy_process *p, u64 earned, u64 turn_ns
 }
 
 /*
- * How much of the time since the last look had a process that ran? What came back by itself had
- * nothing before its waves were there. Who has a turn pays for the switch as well.
+ * The part of the time since the last look that a process which ran pays for. If the last decision
+ * acted, nothing had run before its waves were back; a turn pays for the switch as well.
  */
 static u64 debt_had_ns(const struct gpreempt_policy_node *pn,
-		       const struct gpreempt_policy_process *p, u64 now_ns)
+		       const struct gpreempt_policy_process *p, u64 passed_ns, u64 now_ns)
 {
-	bool came = pn->acting_ns == pn->debts_ns && !debt_has_turn(pn, p);
-	u64 from_ns = came ? gpreempt_later(demand_back_ns(pn), pn->debts_ns) : pn->debts_ns;
+	u64 back_ns = demand_back_ns(pn);
 
-	return gpreempt_earlier(now_ns - gpreempt_earlier(from_ns, now_ns), DEBT_LOOK_MAX_NS);
+	if (pn->acting_ns != pn->debts_ns || debt_has_turn(pn, p))
+		return passed_ns;
+	return now_ns > back_ns ? gpreempt_earlier(passed_ns, now_ns - back_ns) : 0;
 }
 
 /**
@@ -285,7 +286,8 @@ void gpreempt_debt_account(struct gpreempt_policy_node *pn, u64 now_ns)
 		if (debt_earns(pn, p))
 			debt_earn(p, earned / debt_parts(pn, q), turn_ns);
 		else if (p->ran)
-			p->debt_ns -= gpreempt_earlier(p->debt_ns, debt_had_ns(pn, p, now_ns));
+			p->debt_ns -= gpreempt_earlier(p->debt_ns,
+						       debt_had_ns(pn, p, passed_ns, now_ns));
 		pn->owing |= p->debt_ns || debt_is_outranked(pn, p);
 		p->debt_mark = 0;
 	}

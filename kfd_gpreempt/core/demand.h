@@ -79,9 +79,9 @@ static inline u64 demand_switch_ns(const struct gpreempt_policy_node *pn)
 }
 
 /*
- * When did the waves that the last pass brought back run again? The pass itself saved nothing if it
- * did no more than that; the ones before did. After a pass that waited for a device in trouble it
- * is not known.
+ * Time at which the waves that the last pass brought back run again. The pass itself may have saved
+ * nothing, so the ones before count as well. After a pass that waited for a device in trouble, the
+ * length of the restore is not known.
  */
 static inline u64 demand_back_ns(const struct gpreempt_policy_node *pn)
 {

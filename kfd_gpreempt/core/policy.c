@@ -1879,8 +1879,8 @@ static bool policy_unconcerned(const struct gpreempt_policy_queue *q, const stru
 }
 
 /*
- * How long were those above it without work? If they have some as soon as it is back, it had
- * nothing of that gap, which may have ended right after the decision to bring it back.
+ * The gap in the work above a queue. If that work is there as soon as the queue is back, the queue
+ * had nothing of the gap, which may have ended right after the decision to bring it back.
  */
 static u64 policy_gap_ns(const struct gpreempt_policy_node *pn,
 			 const struct gpreempt_policy_queue *q, u64 now_ns)
@@ -1984,7 +1984,7 @@ static void policy_time_to_next(const struct gpreempt_policy_node *pn, u64 end_n
 	u64 next_ns = end_ns > now_ns ? end_ns - now_ns : 0;
 
 	next_ns = gpreempt_earlier(next_ns, pn->params.interval_ns);
-	if (pn->saving)
+	if (pn->saved_up_ns)
 		next_ns = gpreempt_earlier(next_ns, pn->saved_up_ns - now_ns);
 	if (pn->drain.at_ns)
 		next_ns = gpreempt_earlier(next_ns, pn->drain.next_ns);
@@ -2350,7 +2350,7 @@ static noinline void policy_tell_jobs(struct gpreempt_policy_node *pn, u64 now_n
 		}
 		q->out = (!pn->ops->rotates || pn->ops->credits) && policy_is_out(pn, q, first);
 		job->out |= q->out;
-		if (pn->saving && policy_makes_level(q, true) && policy_rank(q) == pn->level_rank)
+		if (pn->saved_up_ns && policy_makes_level(q, true) && policy_rank(q) == pn->level_rank)
 			job->shut_until_ns = pn->saved_up_ns;
 		/* What waits here for another node is due there. */
 		due_ns = pn->ops->due_ns && q->pass.works ? pn->ops->due_ns(q) : 0;
@@ -2444,13 +2444,12 @@ static void policy_find_wait(struct gpreempt_policy_node *pn, const struct level
 	bool waits = level->inversion && !level->preempts;
 	u64 wait_ns = waits ? policy_budget_wait(pn, level, now_ns) : 0;
 
-	pn->saved_up_ns = now_ns + wait_ns;
-	pn->paid_ns = pn->saved_up_ns;
+	pn->paid_ns = now_ns + wait_ns;
 	if (pn->jobs && waits)
 		pn->paid_ns = gpreempt_later(pn->paid_ns,
 					     policy_level_is_shut(pn, level, true, now_ns));
-	decision->over_budget = wait_ns && !pn->saving;
-	pn->saving = wait_ns;
+	decision->over_budget = wait_ns && !pn->saved_up_ns;
+	pn->saved_up_ns = wait_ns ? now_ns + wait_ns : 0;
 	/* What returns goes back to where this took it from. */
 	if (!level->preempts)
 		return;

@@ -1252,8 +1252,7 @@ extern const struct gpreempt_policy_ops *const gpreempt_policies[];
  * @silent_ns: no &gpreempt_policy_beside.silent_ns is earlier
  * @aged_until_ns: until when the last queues were let in by their age; 0: none was
  * @nr_relief: queues that were given a turn for a debt since the last decision
- * @saving: the budget makes a preemption wait
- * @saved_up_ns: until then
+ * @saved_up_ns: of the last decision: the budget makes a preemption wait until then; 0: it does not
  * @paid_ns: of the last decision: when the budget has room for a preemption, here and on the other
  *	nodes of the job that it is for
  * @on_request: of the last decision: all that it has carried out is that holds begin or end
@@ -1324,7 +1323,6 @@ struct gpreempt_policy_node {
 	u64 silent_ns;
 	u64 aged_until_ns;
 	u32 nr_relief;
-	bool saving;
 	u64 saved_up_ns;
 	u64 paid_ns;
 	bool on_request;

@@ -51,7 +51,7 @@ TEST(budget_allows_bursts, "as long as little was preempted before, nothing wait
 {
 	node.pass_takes_ns = 100 * US;
 	CHECK_EQ(preemptions_of_a_bursty_high(20 * MS, 2 * MS), 10);
-	CHECK(!node.policy.saving);
+	CHECK(!node.policy.saved_up_ns);
 }
 
 TEST(no_budget_no_wait, "gpreempt_overhead_pct=0 lets saving and restoring take any share of time")

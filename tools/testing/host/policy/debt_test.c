@@ -183,6 +183,21 @@ TEST(a_return_in_vain_pays_nothing, "what comes back and is taken off again as s
 	CHECK(debt_of(low) + 6 * POLL >= debt_ns);
 }
 
+TEST(a_turn_pays_for_its_switch, "who comes before higher work pays with the time in which its waves are brought back")
+{
+	u64 debt_ns;
+
+	node.params.overhead_pct = 0;
+	node.pass_takes_ns = 2 * MS;
+	hog_preempts_low();
+	time_until(low, true, 10 * owed_ns());
+	CHECK(!on_device(high));
+	debt_ns = debt_of(low);
+	CHECK(debt_ns > 2 * MS);
+	pass_after(2 * MS);
+	CHECK_EQ(debt_of(low), debt_ns - 2 * MS);
+}
+
 TEST(equals_owe_each_other_nothing, "on a node without classes there are no debts, whoever has the slots")
 {
 	struct queue *equal = new_queue(new_process(), LOW);
