@@ -653,6 +653,23 @@ enum gpreempt_source gpreempt_priority_apply(const struct gpreempt_overrides *ov
 	return source;
 }
 
+/*
+ * The nice value that a program's CPU policy is worth. For SCHED_IDLE the kernel leaves the nice
+ * value itself out of account: such a program is below all that have one. SCHED_BATCH puts a program
+ * slightly behind others (sched(7)), which is one step here.
+ */
+static int priority_nice(const struct task_struct *leader)
+{
+	switch (READ_ONCE(leader->policy)) {
+	case SCHED_IDLE:
+		return MAX_NICE + 1;
+	case SCHED_BATCH:
+		return task_nice(leader) + 1;
+	default:
+		return task_nice(leader);
+	}
+}
+
 /**
  * gpreempt_priority_of_program() - the priority that a program's next compute queue would have
  * @gn: the node
@@ -666,7 +683,7 @@ enum gpreempt_source gpreempt_priority_apply(const struct gpreempt_overrides *ov
  */
 s32 gpreempt_priority_of_program(const struct gpreempt_node *gn, struct task_struct *leader)
 {
-	int nice = READ_ONCE(gn->tunables.tuned[GPREEMPT_TUNABLE_NICE]) ? task_nice(leader) : 0;
+	int nice = READ_ONCE(gn->tunables.tuned[GPREEMPT_TUNABLE_NICE]) ? priority_nice(leader) : 0;
 	struct gpreempt_setting inherited, none = { 0 };
 	struct gpreempt_policy_queue derived = { 0 };
 	s32 cap = GPREEMPT_PRIORITY_NORMAL - nice;
@@ -731,8 +748,8 @@ static void priority_overrides_of(const struct gpreempt_process *process,
 }
 
 /**
- * gpreempt_priority_reniced() - has a process changed its nice value or its cgroup since priorities
- * were derived?
+ * gpreempt_priority_reniced() - has a process changed its nice value, its CPU policy or its cgroup
+ * since priorities were derived?
  * @gn: the node
  *
  * Context: gpreempt_lock held.
@@ -745,7 +762,7 @@ bool gpreempt_priority_reniced(struct gpreempt_node *gn)
 	struct gpreempt_overrides overrides;
 
 	list_for_each_entry(process, &gn->queues.processes, link) {
-		if (READ_ONCE(process->priority.nice) != task_nice(process->p->lead_thread))
+		if (READ_ONCE(process->priority.nice) != priority_nice(process->p->lead_thread))
 			return true;
 		priority_overrides_of(process, &overrides);
 		/* The monitor may be writing: then it looks right now. */
@@ -766,7 +783,7 @@ void gpreempt_priority_derive_process(struct gpreempt_process *process)
 	struct gpreempt_policy_process *pp = &process->policy;
 	struct gpreempt_overrides overrides;
 
-	WRITE_ONCE(process->priority.nice, task_nice(process->p->lead_thread));
+	WRITE_ONCE(process->priority.nice, priority_nice(process->p->lead_thread));
 	priority_overrides_of(process, &overrides);
 	if (memcmp(&overrides, &process->priority.overrides, sizeof(overrides))) {
 		spin_lock(&settings_spinlock);

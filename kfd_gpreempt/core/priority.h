@@ -134,7 +134,10 @@ struct gpreempt_queue_hold {
 
 /* What priority.c keeps of a process on a node, and writes alone. */
 struct gpreempt_process_priority {
-	/** @nice: nice value that the priorities were derived from; written by the monitor */
+	/**
+	 * @nice: what the priorities were derived from: the nice value, or what the CPU policy is
+	 * worth; written by the monitor
+	 */
 	int nice;
 	/**
 	 * @overrides: what was set for it when they were; written by the monitor, under the

@@ -249,6 +249,28 @@ BOTH(nice_values_are_looked_at_every_interval, "those that are not dormant are a
 	CHECK_EQ(low->q.gpreempt->policy.set.priority, NORMAL);
 }
 
+BOTH(the_policy_of_the_cpu_counts_as_a_nice_value, "SCHED_IDLE is one below nice 19, whatever the nice value; SCHED_BATCH is one below the nice value")
+{
+	static const struct { unsigned int policy; int nice; s32 priority; } cases[] = {
+		{ SCHED_IDLE, 0, NORMAL - 20 }, { SCHED_IDLE, -5, NORMAL - 20 }, { SCHED_IDLE, 19, NORMAL - 20 },
+		{ SCHED_BATCH, 0, NORMAL - 1 }, { SCHED_BATCH, 5, NORMAL - 6 },
+		{ SCHED_FIFO, 3, NORMAL - 3 }, { SCHED_OTHER, 0, NORMAL },
+	};
+	size_t i;
+
+	low_is_preempted(hws);
+	set("gpreempt_interval_ms", "20");
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		process_of(high)->task.policy = cases[i].policy;
+		process_of(high)->task.nice = cases[i].nice;
+		CHECK_EQ_AFTER(40 * MS, high->q.gpreempt->policy.set.priority, cases[i].priority);
+		CHECK_EQ(gpreempt_priority_of_program(node_of(0), &process_of(high)->task), cases[i].priority);
+	}
+	process_of(high)->task.policy = SCHED_IDLE;
+	set("gpreempt_nice", "0");
+	CHECK_EQ_AFTER(MS, high->q.gpreempt->policy.set.priority, NORMAL);
+}
+
 BOTH(evicted_queues_have_no_work, "packets of a queue that the driver keeps off the device hold nobody; those of one that is preempted count")
 {
 	low_is_preempted(hws);

@@ -261,6 +261,7 @@ struct task_struct {
 	struct task_struct *next_thread;
 	unsigned int __state;
 	int nice;
+	unsigned int policy;
 	bool fifo;
 	struct cgroup *cgroup;
 	struct task_struct *real_parent;
@@ -316,6 +317,9 @@ bool kthread_should_stop(void);
 static inline void set_user_nice(struct task_struct *task, int nice) { WRITE_ONCE(task->nice, nice); }
 static inline void sched_set_fifo_low(struct task_struct *task) { WRITE_ONCE(task->fifo, true); }
 
+#define MAX_NICE	19
+#define SCHED_BATCH	3
+#define SCHED_IDLE	5
 static inline int task_nice(const struct task_struct *task) { return READ_ONCE(task->nice); }
 
 static inline bool capable(unsigned int cap) { return current->caps & cap; }

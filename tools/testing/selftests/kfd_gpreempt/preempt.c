@@ -6,6 +6,8 @@
  * runs on the same device, meaningful in virtual time (the VM's --icount).
  */
 
+#include <sched.h>
+
 #include "kselftest_harness.h"
 
 #include "fixture.h"
@@ -102,6 +104,21 @@ TEST_F(scheduler, preempted_queue_stands_still)
 	EXPECT_STREQ("preempted", after.state);
 	EXPECT_EQ(before.rptr, after.rptr);
 	EXPECT_EQ(before.wptr, after.wptr);
+	ASSERT_DONE_ONCE(low, high);
+}
+
+/* "chrt -i 0 training" says as much as "nice training". */
+TEST_F(scheduler, program_of_sched_idle_yields)
+{
+	struct actor *low = hog(_metadata, self->slots, 0);
+	struct actor *high = worker(_metadata, LOW_NICE, 1, self->slots, 40, 10 * MS);
+	const struct sched_param param = { 0 };
+
+	ASSERT_EQ(0, sched_setscheduler(low->pid, SCHED_IDLE, &param));
+	ASSERT_STRICT_ORDER();
+	ASSERT_EQ(0, launch_interrupts(high, low));
+	EXPECT_FALSE(actor_done(high, 0));
+	ASSERT_ENDS_BEFORE(high, low);
 	ASSERT_DONE_ONCE(low, high);
 }
 
