@@ -5,12 +5,13 @@
 Builds what is missing, boots VMs whose clock counts instructions (one for each half of the scenarios, so that both CPUs of the host work;
 all competitors of a scenario are in one), prints tables, writes them to tables.txt, bench.json, two plots and the whole of what the guests said.
 
-    tools/testing/bench/bench.py [--out DIR] [--jobs N] [--twice] [--document] [SCENARIO...]
+    tools/testing/bench/bench.py [--out DIR] [--jobs N] [--vgpu ARGS] [--twice] [--document] [SCENARIO...]
     tools/testing/bench/bench.py --compare FIRST SECOND
 
---twice: a second time, and how far the two agree. --document: that, and writes goals and plots of Documentation/performance.rst; needs all
-scenarios. --again FILE: no VM, the figures of FILE (raw.txt); a second FILE: those of the second time, of whatever
-was done twice. --compare: no VM, do two bench.json agree in what the text of performance.rst relies on? Exit status 1 if not.
+--vgpu: another virtual GPU, as "asic=gfx942 xccs=2". --twice: a second time, and how far the two agree.
+--document: that, and writes goals and plots of Documentation/performance.rst; needs all scenarios. --again FILE: no VM,
+the figures of FILE (raw.txt); a second FILE: those of the second time, of whatever was done twice. --compare: no VM, do two bench.json agree in what the text of performance.rst relies on? Exit
+status 1 if not.
 
 Touches: $BUILD (through make), DIR (default $BUILD/bench), with --document Documentation/performance*.
 """
@@ -208,6 +209,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", default=os.path.join(BUILD, "bench"), help="folder for tables.txt, bench.json, plots, logs")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="VMs at a time (default: number of CPUs)")
+    parser.add_argument("--vgpu", default="", help="parameters of the virtual GPU for all scenarios, after their own")
     parser.add_argument("--twice", action="store_true", help="measure twice, and say how far the two agree")
     parser.add_argument("--document", action="store_true", help="the same, and write goals and plots of Documentation/performance.rst")
     parser.add_argument("--again", metavar="FILE", nargs="+", help="no VM: what guests said then")
@@ -224,12 +226,14 @@ def main():
     costs.write(scenarios)
     known = sorted(os.listdir(scenarios))
     headers = {n: header(os.path.join(scenarios, n)) for n in known}
+    for words in headers.values():
+        words["vgpu"] = f"{words.get('vgpu', '')} {opts.vgpu}".strip()
     usual = [n for n in known if "long" not in headers[n]]
     names = opts.scenario or usual
     for name in set(names) - set(known):
         fail(f"no scenario named {name}; there are: {', '.join(known)}")
-    if opts.document and set(names) != set(usual):
-        fail("--document is for all scenarios that are not long")
+    if opts.document and (set(names) != set(usual) or opts.vgpu):
+        fail("--document is for all scenarios that are not long, on their own devices")
     if opts.document and opts.again and len(opts.again) < 2:
         fail("--document with --again needs what guests said in two passes: two files")
     begun = time.monotonic()
