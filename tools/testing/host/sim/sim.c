@@ -135,6 +135,8 @@ struct queue {
 	u64 passed;
 	u64 done;
 	u64 needed;
+	u64 arrival_chance;
+	u64 work_chance;
 };
 
 enum kind { BEGINNING, ARRIVAL, SUBMISSION, BARRIER_MET, END, REMAKE, PASS, CARRY_OUT, CONTINUE };
@@ -153,6 +155,7 @@ static struct state {
 	struct sim_result *result;
 	u64 now_ns;
 	u64 random;
+	u64 *chance;
 	u64 order;
 
 	struct event *events;
@@ -236,13 +239,18 @@ static void *allocate(size_t n, size_t size)
 
 /* ---- chance ---- */
 
+static void draw_from(u64 *own)
+{
+	sim.chance = sim.config->own_chance ? own : &sim.random;
+}
+
 /* A 64-bit generator of Marsaglia's xorshift family, multiplied. */
 static u64 random_bits(void)
 {
-	sim.random ^= sim.random >> 12;
-	sim.random ^= sim.random << 25;
-	sim.random ^= sim.random >> 27;
-	return sim.random * 2685821657736338717ULL;
+	*sim.chance ^= *sim.chance >> 12;
+	*sim.chance ^= *sim.chance << 25;
+	*sim.chance ^= *sim.chance >> 27;
+	return *sim.chance * 2685821657736338717ULL;
 }
 
 /* Above 0, at most 1. */
@@ -266,8 +274,11 @@ static u64 lognormal_ns(u64 mean_ns)
 	return 1 + (u64)(mean_ns * exp(SIGMA * normal - SIGMA * SIGMA / 2));
 }
 
-static u64 next_arrival_ns(const struct sim_class *c)
+static u64 next_arrival_ns(struct queue *q)
 {
+	const struct sim_class *c = q->class;
+
+	draw_from(&q->arrival_chance);
 	switch (c->arrivals) {
 	case POISSON:
 		return exponential_ns(c->period_ns);
@@ -622,6 +633,7 @@ static void grow(void)
 static void launch(struct queue *q)
 {
 	q->rptr++;
+	draw_from(&q->work_chance);
 	q->length_ns = q->class->exponential ? exponential_ns(q->class->kernel_ns) : q->class->kernel_ns;
 	q->left_ns = q->length_ns;
 	q->ran_ns = 0;
@@ -777,8 +789,11 @@ static void note_inversion(const struct queue *q)
 	}
 }
 
-static u64 next_gap_ns(const struct sim_class *class)
+static u64 next_gap_ns(struct queue *q)
 {
+	const struct sim_class *class = q->class;
+
+	draw_from(&q->work_chance);
 	return class->gap_most_ns ? class->gap_ns + random_bits() % (class->gap_most_ns - class->gap_ns) : class->gap_ns;
 }
 
@@ -853,7 +868,7 @@ static void arrive(struct queue *q)
 		dispatch();
 	}
 	current = own;
-	push(sim.now_ns + next_arrival_ns(q->class), ARRIVAL, q - sim.queues, 0);
+	push(sim.now_ns + next_arrival_ns(q), ARRIVAL, q - sim.queues, 0);
 }
 
 /* One that always has two requests. */
@@ -916,7 +931,7 @@ static void end_kernel(struct queue *q)
 	if (!--q->kernels_left)
 		end_request(q);
 	else if (q->class->gap_ns)
-		push(sim.now_ns + next_gap_ns(q->class), SUBMISSION, q - sim.queues, 0);
+		push(sim.now_ns + next_gap_ns(q), SUBMISSION, q - sim.queues, 0);
 	if (q->class->barrier_ns) {
 		q->met_ns = sim.now_ns + q->class->barrier_ns;
 		q->at_barrier = true;
@@ -1441,6 +1456,9 @@ static void make_queue(struct queue *q, const struct sim_class *class, u32 numbe
 	q->class = class;
 	q->number = number;
 	q->place = q - sim.queues;
+	q->arrival_chance = sim.config->seed * 0x9e3779b97f4a7c15ULL + 2 * q->place + 1;
+	q->work_chance = q->arrival_chance + 1;
+	draw_from(&q->arrival_chance);
 	q->policy.process = &q->process;
 	q->policy.set.priority = class->priority;
 	q->policy.set.own_priority = class->priority;

@@ -173,6 +173,7 @@ struct sim_group {
  *	of those
  * @duration_ns: so long
  * @seed: of everything random
+ * @own_chance: each queue draws from streams of its own: the load is the same whatever is decided
  */
 struct sim_config {
 	struct sim_device device;
@@ -183,6 +184,7 @@ struct sim_config {
 	bool doorbells;
 	u64 duration_ns;
 	u64 seed;
+	bool own_chance;
 };
 
 /* Times, in buckets of 1/32 of a power of two. */
