@@ -27,8 +27,8 @@
  * a turn it pays for the switch as well.
  *
  * A *turn* T is long enough for its switch: 4 to 10 times what leaving and coming back costs (C),
- * and in between relief / 2N, where N starve. The process with the largest debt, of T/2 at least,
- * has a turn until its debt is paid:
+ * and in between relief / 2N, where N starved together within the last second. The process with the
+ * largest debt, of T/2 at least, has a turn until its debt is paid:
  *
  * * from T/2 on it comes before its equals, so that a pause of those above is its own,
  * * from T on before the class above that works, and from 2T on before all; in between in
@@ -196,12 +196,24 @@ static bool debt_counts_anew(const struct gpreempt_policy_queue *q, u64 mark)
 	return anew;
 }
 
-/* Among how many tenants is what is earned divided, and in each among how many? */
-static u32 debt_count(struct gpreempt_policy_node *pn, u64 mark)
+/*
+ * Those that starve in turn, as a class does that has the device in the pauses of another one,
+ * count all the time. Otherwise turns would be shorter while the highest works, and a debt that was
+ * not worth a lower class would be worth the highest.
+ */
+static void debt_note_owed(struct gpreempt_policy_node *pn, u32 nr, u64 now_ns)
 {
-	u32 i, nr = 0;
+	if (nr < pn->nr_owed && now_ns - pn->owed_ns < GPREEMPT_CONTENDED_NS)
+		return;
+	pn->nr_owed = nr;
+	pn->owed_ns = now_ns;
+}
 
-	pn->nr_owed = 0;
+/* Among how many tenants is what is earned divided, and in each among how many? */
+static u32 debt_count(struct gpreempt_policy_node *pn, u64 mark, u64 now_ns)
+{
+	u32 i, nr = 0, nr_owed = 0;
+
 	for (i = 0; i < pn->nr; i++) {
 		const struct gpreempt_policy_queue *q = pn->queues[i];
 		struct gpreempt_policy_tenant *t;
@@ -216,9 +228,10 @@ static u32 debt_count(struct gpreempt_policy_node *pn, u64 mark)
 		}
 		if (debt_counts_anew(q, mark)) {
 			t->nr++;
-			pn->nr_owed++;
+			nr_owed++;
 		}
 	}
+	debt_note_owed(pn, nr_owed, now_ns);
 	return nr;
 }
 
@@ -273,7 +286,7 @@ void gpreempt_debt_account(struct gpreempt_policy_node *pn, u64 now_ns)
 		return;
 	}
 	debt_note(pn, mark);
-	nr = debt_count(pn, mark);
+	nr = debt_count(pn, mark, now_ns);
 	earned = passed_ns * gpreempt_debt_phi(&pn->params) / gpreempt_later(nr, 1);
 	turn_ns = gpreempt_debt_turn_ns(pn);
 	pn->owing = false;

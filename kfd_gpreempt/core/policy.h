@@ -1245,7 +1245,8 @@ extern const struct gpreempt_policy_ops *const gpreempt_policies[];
  * @owing: some process has a debt, or was outranked of late
  * @turn: some process has a turn
  * @debts_ns: until when debts are accounted
- * @nr_owed: how many processes and jobs starved since the look before that
+ * @nr_owed: how many processes and jobs starved together within the last second
+ * @owed_ns: when so many last did
  * @sole: of the last decision: the only process with work on the device; to compare, it may be gone
  * @sole_job: the same of a job
  * @beside_ns: time of the last decision, if one process was first; 0: none was
@@ -1317,6 +1318,7 @@ struct gpreempt_policy_node {
 	bool turn;
 	u64 debts_ns;
 	u32 nr_owed;
+	u64 owed_ns;
 	const struct gpreempt_policy_process *sole;
 	const struct gpreempt_policy_job *sole_job;
 	u64 beside_ns;

@@ -184,7 +184,7 @@ BOTH(observing_accounts, "a node that only observes accounts as one that acts, u
 		set("gpreempt_observe", "1");
 		set("gpreempt_policy", i == 0 ? "hpf" : i == 1 ? "wfq" : "edf");
 		four_programs();
-		all_work_for(60 * SEC);
+		all_work_for(90 * SEC);
 		check_each_queue();
 		check_sums();
 		CHECK_EQ(preemptions(), 0);

@@ -381,6 +381,23 @@ TEST(turns_follow_what_switches_cost, "a turn is 4 to 10 times what leaving and 
 	CHECK_EQ(turn_ns(), 10 * node.params.relief_ns);
 }
 
+TEST(turns_count_all_that_starve_in_turn, "turns are as long while one of those that starve has the device in a pause as before and after it, for a second")
+{
+	struct queue *mid = new_queue(new_process(), (LOW + HIGH) / 2);
+
+	low_works();
+	submit(mid, 1000);
+	submit(high, 1);
+	pass_after(POLL);
+	pass_after(POLL);
+	CHECK_EQ(node.policy.nr_owed, 2);
+	drain(high);
+	time_until(mid, true, 20 * MS);
+	pass_after(POLL);
+	CHECK_EQ(node.policy.nr_owed, 2);
+	CHECK_LATER(2 * SEC, node.policy.nr_owed == 1);
+}
+
 TEST(turns_end_in_time, "the end of a turn shortens the sleep")
 {
 	low_has_its_turn();

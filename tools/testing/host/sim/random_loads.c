@@ -43,7 +43,7 @@ static const struct {
 	[LAG] = { "lag", "in half a second a share is off by 2 (slice, C, look) and 2 %" },
 	[MONOTONE] = { "monotone", "who has twice the weight has no less" },
 	[ANEW] = { "anew", "a group that is made anew all the time has no more" },
-	[RESERVED] = { "reserved", "an admitted task ends within its deadline, C, a look and a turn of debts" },
+	[RESERVED] = { "reserved", "an admitted task ends within its deadline, C, a look and a turn of each without a part" },
 	[STAMPS] = { "stamps", "with any stamps p99 is 1.05 of that without, 4 C and 4 N T" },
 	[BUDGET] = { "budget", "who pays for switches has its percent of time and 100 ms, and two switches" },
 };
@@ -384,15 +384,20 @@ static u32 nr_starving(const struct sim_config *config)
 	return nr;
 }
 
-/* T */
-static u64 turn_ns(const struct sim_config *config)
+/* T, where so many starve */
+static u64 turn_of_ns(const struct sim_config *config, u32 nr)
 {
-	u64 part_ns = config->params.relief_ns / 2 / nr_starving(config);
+	u64 part_ns = config->params.relief_ns / 2 / nr;
 	u64 cost_ns = switch_ns(config);
 
 	if (part_ns < 4 * cost_ns)
 		part_ns = 4 * cost_ns;
 	return part_ns < 10 * cost_ns ? part_ns : 10 * cost_ns;
+}
+
+static u64 turn_ns(const struct sim_config *config)
+{
+	return turn_of_ns(config, nr_starving(config));
 }
 
 static u64 starved_ns(const struct sim_config *config)
@@ -573,8 +578,8 @@ static double lag_ratio(const struct sim_config *config)
 {
 	u64 slice_ns = config->params.slice_ns;
 
-	if (slice_ns < 10 * pass_ns(config))
-		slice_ns = 10 * pass_ns(config);
+	if (slice_ns < GPREEMPT_SHARE_TURN_SHARE * pass_ns(config))
+		slice_ns = GPREEMPT_SHARE_TURN_SHARE * pass_ns(config);
 	slice_ns += switch_ns(config) + look_ns(config);
 	return lag_ns / (2.0 * slice_ns + WINDOW_NS / 50);
 }
@@ -582,15 +587,17 @@ static double lag_ratio(const struct sim_config *config)
 static double reserved_ratio(const struct sim_config *config)
 {
 	double worst = 0;
-	u32 i;
+	u32 i, nr = 0;
 
+	for (i = 0; i < NR_CLASSES_MAX; i++)
+		nr += config->classes[i].nr_queues && !config->classes[i].runtime_ns;
 	for (i = 0; config->classes[i].period_ns; i++) {
 		u64 may_ns = config->classes[i].deadline_ns + switch_ns(config) + look_ns(config);
 		u64 took_ns = result.classes[i].latency.max_ns;
 
 		/* Where all is reserved, work without a part of its own is owed turns. */
-		if (config->classes[i].runtime_ns)
-			may_ns += turn_ns(config);
+		if (config->classes[i].runtime_ns && nr)
+			may_ns += nr * turn_of_ns(config, nr);
 		if (result.classes[i].nr_refused)
 			return INFINITY;
 		/* One that does not end at all has waited since it came. */
