@@ -6,6 +6,7 @@
  * runs on the same device, meaningful in virtual time (the VM's --icount).
  */
 
+#define _GNU_SOURCE
 #include <sched.h>
 
 #include "kselftest_harness.h"
