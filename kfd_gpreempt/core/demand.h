@@ -80,8 +80,9 @@ static inline u64 demand_switch_ns(const struct gpreempt_policy_node *pn)
 
 /*
  * Time at which the waves that the last pass brought back run again. The pass itself may have saved
- * nothing, so the ones before count as well. After a pass that waited for a device in trouble, the
- * length of the restore is not known.
+ * nothing, so the ones before count as well. It takes no less than saving, whatever firmware says:
+ * otherwise a return in vain looks like service. After a pass that waited for a device in trouble,
+ * the length of the restore is not known.
  */
 static inline u64 demand_back_ns(const struct gpreempt_policy_node *pn)
 {
@@ -90,7 +91,7 @@ static inline u64 demand_back_ns(const struct gpreempt_policy_node *pn)
 	if (saved_ns > GPREEMPT_RESTORE_SHARE * GPREEMPT_WAVES_RESTORE_MAX_NS)
 		return pn->acted_ns;
 	return pn->acted_ns + demand_stamp_ns(pn->device.connect_ns, saved_ns) +
-	       demand_restore_ns(pn, saved_ns);
+	       gpreempt_later(demand_restore_ns(pn, saved_ns), saved_ns);
 }
 
 /* A gap that is worth no switch: there would be nothing left of it. */

@@ -47,15 +47,21 @@ TEST(short_gaps_bring_nobody_back, "after two short gaps of a higher queue what 
 
 TEST(a_gap_that_ends_within_the_pass_is_short, "where bringing lower work back takes longer than a gap, the gap counts up to the decision to bring it back")
 {
-	high_and_hog();
-	node.pass_takes_ns = 2 * MS;
-	TIMES(GPREEMPT_GAPS_LEAST + 1) {
-		high_works(MS, 0);
-		time_until(low, true, 10 * MS);
-		node.now_ns += 2 * MS;
+	/* As far as firmware says of a restore */
+	static const u64 says_ns[] = { 0, 10 * US };
+
+	EACH_ANEW(i, ARRAY_SIZE(says_ns), "case %u: ", i) {
+		high_and_hog();
+		node.policy.device.restore_ns = says_ns[i];
+		node.pass_takes_ns = 2 * MS;
+		TIMES(GPREEMPT_GAPS_LEAST + 1) {
+			high_works(MS, 0);
+			time_until(low, true, 10 * MS);
+			node.now_ns += 2 * MS;
+		}
+		CHECK(low->policy.gaps.nr >= GPREEMPT_GAPS_LEAST);
+		CHECK(low->policy.gaps.longest_ns <= 2 * POLL);
 	}
-	CHECK(low->policy.gaps.nr >= GPREEMPT_GAPS_LEAST);
-	CHECK(low->policy.gaps.longest_ns <= 2 * POLL);
 }
 
 TEST(long_gaps_bring_back_at_once, "where gaps are long, none is waited out; after short ones three waits are in vain at most")
