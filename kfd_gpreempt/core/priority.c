@@ -655,7 +655,7 @@ enum gpreempt_source gpreempt_priority_apply(const struct gpreempt_overrides *ov
 
 /*
  * The nice value that a program's CPU policy is worth. For SCHED_IDLE the kernel leaves the nice
- * value itself out of account: such a program is below all that have one. SCHED_BATCH puts a program
+ * value itself out of account: such a program is below all that have one. SCHED_BATCH puts it
  * slightly behind others (sched(7)), which is one step here.
  */
 static int priority_nice(const struct task_struct *leader)
