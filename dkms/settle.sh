@@ -87,7 +87,7 @@ tell()
 # lines: those of a message that say what, why and what to do
 lines()
 {
-	sed -n 's/^kfd_gpreempt: error: /  what:   /p; /^  why:/p; /^  remedy:/p'
+	sed -n 's/^kfd_gpreempt: error: /  what:   /p; /^  why:/p; /^  remedy:/p; /^          /p'
 }
 
 # ours_gone KVER: our build of the kernel's own amdgpu makes way for AMD's, which DKMS has put in its place

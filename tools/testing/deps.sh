@@ -37,7 +37,7 @@ fuzz_llvm=$(named fuzz-llvm)
 
 # building the module: headers and source of the newest 6.12, what kbuild and dkms/build.sh call
 build="$headers $source $(named kernel-compiler) gcc libc6-dev binutils make bc bison flex libelf-dev libssl-dev
-	dwarves ccache rsync patch xz-utils zstd kmod dkms openssl
+	dwarves ccache rsync patch xz-utils zstd kmod dkms openssl mokutil udev
 	sparse shellcheck perl python3"
 # every history of a model; coverage-guided fuzzing
 proof="spin clang-$fuzz_llvm libclang-rt-$fuzz_llvm-dev"

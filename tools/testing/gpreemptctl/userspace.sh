@@ -543,7 +543,7 @@ doctor_knows_secure_boot()
 
 	unshare --mount true 2>/dev/null && [ -d /var/lib/dkms ] || skip "no mount namespace can be made here, or there is no DKMS"
 	mkdir -p "$sys/firmware/efi/efivars" "$sys/kernel/security" "$sys/module/module/parameters" "$scratch/machine/dkms" "$scratch/firmware"
-	printf '#!/bin/sh\n[ "$1" = --test-key ] && grep -qx "$2" "%s" && echo "$2 is already enrolled"\n' "$scratch/enrolled" >"$scratch/firmware/mokutil"
+	printf '#!/bin/sh\nw=not\n! grep -qx "$2" "%s" || w=already\necho "$2 is $w enrolled"\n' "$scratch/enrolled" >"$scratch/firmware/mokutil"
 	chmod +x "$scratch/firmware/mokutil"
 	: >"$scratch/enrolled"
 
