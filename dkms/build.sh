@@ -259,8 +259,8 @@ verify()
 	missing=$(missing_hook "$series" "$build/$amd/amdkfd")
 	[ -z "$missing" ] || proof_failed "$missing"
 	nm "$ko" | grep ' T kfd_gpreempt_init$' >/dev/null || proof_failed "amdgpu.ko lacks kfd_gpreempt_init"
-	[ -n "$amdkfd_only" ] || [ "$(modinfo -F version "$ko")" = "$version" ] ||
-		proof_failed "its version is '$(modinfo -F version "$ko")', not $version"
+	[ -n "$amdkfd_only" ] || [ "$(modinfo -F gpreempt_version "$ko")" = "$version" ] ||
+		proof_failed "its gpreempt_version is '$(modinfo -F gpreempt_version "$ko")', not $version"
 }
 
 if [ -n "$verify_only" ]; then

@@ -10,8 +10,8 @@
 # which one is meant, or the answer on a terminal. AMD's is built again under AMD's name and version, for every kernel that it is installed for
 # or for KVER alone; later builds of it, and later versions, have the scheduler as well (dkms/amd.sh).
 #
-# Touches /usr/src/kfd_gpreempt-VERSION, /var/lib/dkms and /lib/modules/KVER/updates/dkms (below DIR, if given: tests); with AMD's driver also
-# /etc/dkms/amdgpu.conf and /var/lib/kfd_gpreempt. Loads and unloads nothing, and leaves the initramfs and the boot configuration alone. What
+# Touches /usr/src/kfd_gpreempt-VERSION, /usr/share/dkms, /var/lib/dkms and /lib/modules/KVER/updates/dkms (below DIR, if given: tests); with AMD's
+# driver also /etc/dkms/amdgpu.conf and /var/lib/kfd_gpreempt. Loads and unloads nothing, and leaves the initramfs and the boot configuration alone. What
 # changes anything is said before anything is changed, as far as it can be known.
 set -euo pipefail
 export LC_ALL=C
@@ -68,6 +68,10 @@ args=(--dkmstree "$dkms_tree" --sourcetree "$source_tree" --installtree "$root/l
 	die "only root can do this" "modules belong to the system" "$nothing" "run it with sudo"
 command -v dkms >/dev/null ||
 	die "the program 'dkms' is missing" "it builds the module again after each kernel upgrade" "$nothing" "install the package dkms"
+
+# With this file DKMS does not compare our amdgpu with the stock one, for a later kernel either. Neither has a version,
+# which DKMS 3.0 takes for the same. The Debian package has a file of its own.
+unlike_stock=/usr/share/dkms/modules_to_force_install/$me-local
 
 # depmod of a tree that is not the system's
 depmod_root()
@@ -221,7 +225,10 @@ if [ -n "$remove" ]; then
 	fi
 	take_back
 	status=0
-	[ -n "$root" ] || "$top/dkms/settle.sh" --back || status=1
+	if [ -z "$root" ]; then
+		rm -f "$unlike_stock"
+		"$top/dkms/settle.sh" --back || status=1
+	fi
 	rm -rf "${source_tree:?}/$me-$version"
 	say "removed; the amdgpu without it is what modprobe finds now, from the next load on"
 	say "if an initramfs was made in the meantime, make it again: update-initramfs -u -k all (dracut -f --regenerate-all)"
@@ -273,7 +280,11 @@ if ! dkms build "$me/$version" -k "$kver" "${args[@]}"; then
 	exit 1
 fi
 
-dkms install "$me/$version" -k "$kver" "${args[@]}"
+if [ -z "$root" ]; then
+	mkdir -p "${unlike_stock%/*}"
+	echo "${me}_version-override" >"$unlike_stock"
+fi
+dkms install "$me/$version" -k "$kver" --force-version-override "${args[@]}"
 depmod_root "$kver"
 say "amdgpu with $me $version is installed for $kver, beside the stock one; scheduling is off until you turn it on"
 say "it is used from the next load of amdgpu on; see README.md for how to turn it on, and 'make uninstall' undoes all this"

@@ -16,7 +16,7 @@ first_of()
 gpreempt_options=${GPREEMPT_OPTIONS:-$(sed -n "s/^config //p" "$top/Kconfig")}
 
 # own_files DIR CONFIG VERSION: makes DIR, with the scheduler's source and what goes with it. CONFIG: y or nothing, all options of Kconfig. VERSION of
-# the module; nothing: it has one of its own.
+# the scheduler; nothing: amdgpu does not say it.
 own_files()
 {
 	mkdir "$1"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * package.c - version of the module, and proof at compile time that kfd_priv.h has our hooks; no code remains of it
+ * package.c - version of the scheduler, and proof at compile time that kfd_priv.h has our hooks; no code remains of it
  *
- * Copied beside kfd_gpreempt's own files by own_files() of dkms/lib.sh. The version is what lets DKMS install this amdgpu beside the
- * stock one, which has none; AMD's own driver package has one.
+ * Copied beside kfd_gpreempt's own files by own_files() of dkms/lib.sh. The module's version is the driver's, and the kernel's own has none:
+ * programs tell AMD's driver package by it.
  */
 #include <linux/build_bug.h>
 #include <linux/module.h>
@@ -12,7 +12,10 @@
 #include "gpreempt_version.h"
 
 #ifdef GPREEMPT_VERSION
-MODULE_VERSION(GPREEMPT_VERSION);
+static char *kfd_gpreempt_version = GPREEMPT_VERSION;
+module_param(kfd_gpreempt_version, charp, 0444);
+MODULE_PARM_DESC(kfd_gpreempt_version, "Version of kfd_gpreempt in this amdgpu, to be read");
+MODULE_INFO(gpreempt_version, GPREEMPT_VERSION);
 #endif
 
 static_assert(__same_type(((struct kfd_node *)0)->gpreempt, struct gpreempt_node *));

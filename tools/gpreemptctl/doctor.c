@@ -128,8 +128,8 @@ static void check_version(struct report *r, const struct driver *d)
 
 	/* AMD's package has a version of its own; there the ABI tells. */
 	if (!d->amd) {
-		snprintf(found, sizeof(found), "module %s, gpreemptctl %s", d->version[0] ? d->version : "unknown", VERSION);
-		answer(r, !strcmp(d->version, VERSION), "module and gpreemptctl are of one version", found,
+		snprintf(found, sizeof(found), "module %s, gpreemptctl %s", d->scheduler[0] ? d->scheduler : "unknown", VERSION);
+		answer(r, !strcmp(d->scheduler, VERSION), "module and gpreemptctl are of one version", found,
 		       "install both from the same source, then reload amdgpu or restart");
 	}
 

@@ -27,7 +27,8 @@ void advise(struct report *r, const char *question, const char *found, const cha
  * @loaded: an amdgpu is loaded
  * @hooked: it has kfd_gpreempt
  * @amd: it is that of AMD's package amdgpu-dkms
- * @version: what it says; may be empty, as of the kernel's own
+ * @version: what AMD's says; the kernel's own has none
+ * @scheduler: the version of kfd_gpreempt in it; may be empty
  * @file: what would be loaded next; may be empty
  * @file_hooked: that has kfd_gpreempt
  * @amd_source: the source of a version of AMD's package is here
@@ -38,6 +39,7 @@ struct driver {
 	bool hooked;
 	bool amd;
 	char version[64];
+	char scheduler[64];
 	char file[512];
 	bool file_hooked;
 	bool amd_source;

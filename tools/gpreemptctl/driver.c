@@ -2,8 +2,8 @@
 /*
  * driver.c - gpreemptctl doctor: which amdgpu is loaded, and whose
  *
- * The kernel's own has no version. Built by DKMS with kfd_gpreempt it has that of kfd_gpreempt.
- * AMD's package amdgpu-dkms has a version of its own, with kfd_gpreempt or without.
+ * AMD's package amdgpu-dkms has a version of its own, with kfd_gpreempt or without; the kernel's own
+ * has none. The version of kfd_gpreempt is a parameter of the kernel's own, built by DKMS.
  */
 #include "doctor.h"
 
@@ -74,6 +74,8 @@ void find_driver(struct driver *d)
 	d->hooked = read_text(MODULE "/parameters/gpreempt_enable", text, sizeof(text)) >= 0;
 	if (read_text(MODULE "/version", d->version, sizeof(d->version)) < 0)
 		d->version[0] = '\0';
+	if (read_text(MODULE "/parameters/kfd_gpreempt_version", d->scheduler, sizeof(d->scheduler)) < 0)
+		d->scheduler[0] = '\0';
 	if (!modinfo("filename", d->file, sizeof(d->file)))
 		d->file[0] = '\0';
 	d->file_hooked = d->file[0] && file_is_hooked();
@@ -106,7 +108,7 @@ static void describe(const struct driver *d, char *text, size_t size)
 	if (d->amd)
 		snprintf(text, size, "AMD's driver package (amdgpu-dkms) %s, %s kfd_gpreempt", d->version, with);
 	else if (d->hooked)
-		snprintf(text, size, "the kernel's driver with kfd_gpreempt %s", d->version);
+		snprintf(text, size, "the kernel's driver with kfd_gpreempt %s", d->scheduler[0] ? d->scheduler : "of unknown version");
 	else
 		snprintf(text, size, "the kernel's own driver, without kfd_gpreempt");
 }

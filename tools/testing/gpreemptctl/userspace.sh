@@ -592,7 +592,7 @@ $2:what it does}" >"$scratch/made-up/bin/modinfo.parm"
 	: >"$scratch/made-up/bin/modinfo.srcversion"
 }
 
-# loaded [VERSION] [PARAMETER=VALUE...]: the amdgpu that is
+# loaded [VERSION] [PARAMETER=VALUE...]: the amdgpu that is. VERSION is AMD's.
 loaded()
 {
 	local module=$scratch/made-up/sys/module/amdgpu parameter
@@ -645,13 +645,15 @@ doctor_knows_whose_driver_it_is()
 	next_module $dkms gpreempt_enable
 	doctor_on 3 "BAD  it is the one with kfd_gpreempt: the kernel's own driver, without kfd_gpreempt; $dkms is another one" \
 		"-> it is installed: reload amdgpu or restart"
-	loaded "$version" gpreempt_enable=Y
+	loaded "" gpreempt_enable=Y kfd_gpreempt_version="$version"
 	doctor_on 1 "ok   it is the one with kfd_gpreempt: the kernel's driver with kfd_gpreempt $version; $dkms" \
 		"ok   module and gpreemptctl are of one version"
 	not grep -q 'another one\|supported series' "$scratch/out"
-	loaded 0.0.1 gpreempt_enable=Y
+	loaded "" gpreempt_enable=Y kfd_gpreempt_version=0.0.1
 	doctor_on 1 "ok   it is the one with kfd_gpreempt: the kernel's driver with kfd_gpreempt 0.0.1" \
 		"BAD  module and gpreemptctl are of one version: module 0.0.1"
+	loaded "" gpreempt_enable=Y
+	doctor_on 1 "with kfd_gpreempt of unknown version" "BAD  module and gpreemptctl are of one version: module unknown"
 
 	# AMD's source is there, and the kernel's own driver is loaded.
 	next_module $dkms
@@ -696,7 +698,7 @@ doctor_knows_what_dkms_has()
 {
 	can_make_up_a_machine
 	new_machine
-	loaded "$version" gpreempt_enable=Y
+	loaded "" gpreempt_enable=Y kfd_gpreempt_version="$version"
 	doctor_on 1
 	not grep -q 'DKMS has' "$scratch/out"
 	mkdir -p "$scratch/made-up/lib/dkms/kfd_gpreempt/$version"
@@ -737,7 +739,7 @@ doctor_counts_queues_against_slots()
 
 	can_make_up_a_machine
 	new_machine
-	loaded "$version" gpreempt_enable=Y num_kcq=8
+	loaded "" kfd_gpreempt_version="$version" gpreempt_enable=Y num_kcq=8
 	kfd_node 0 0 "simd_count=0 num_cp_queues=0"
 	kfd_node 1 51234 "simd_count=320 num_cp_queues=24"
 	kfd_node 2 51235 "simd_count=320 num_cp_queues=24"
@@ -755,7 +757,7 @@ doctor_counts_queues_against_slots()
 	not grep -q 'idle programs leave' "$scratch/out"
 	# What the driver has by default says -1.
 	kfd_node 1 51234 "simd_count=320 num_cp_queues=30"
-	loaded "$version" gpreempt_enable=Y num_kcq=2
+	loaded "" kfd_gpreempt_version="$version" gpreempt_enable=Y num_kcq=2
 	doctor_on 1 "ok   gpu 51234 has a slot for each queue: 25 compute queues of 5 programs, 30 slots (num_kcq=2)"
 	loaded "" num_kcq=-1
 	doctor_on 3 "ok   gpu 51234 has a slot for each queue: 25 compute queues of 5 programs, 30 slots (num_kcq=8)"
@@ -769,7 +771,7 @@ doctor_recommends_idle_eviction_where_not_all_fit()
 
 	can_make_up_a_machine
 	new_machine
-	loaded "$version" gpreempt_enable=Y hws_max_conc_proc=-1
+	loaded "" kfd_gpreempt_version="$version" gpreempt_enable=Y hws_max_conc_proc=-1
 	kfd_node 1 51234 "simd_count=320 num_cp_queues=24"
 	mkdir -p "$tunables"
 	echo 0 >"$tunables/idle_evict_us"
@@ -786,10 +788,10 @@ doctor_recommends_idle_eviction_where_not_all_fit()
 	# More programs than VMIDs, though all queues fit
 	echo 0 >"$tunables/idle_evict_us"
 	kfd_node 1 51234 "simd_count=320 num_cp_queues=48"
-	loaded "$version" gpreempt_enable=Y hws_max_conc_proc=5
+	loaded "" kfd_gpreempt_version="$version" gpreempt_enable=Y hws_max_conc_proc=5
 	doctor_on 1 "ok   gpu 51234 has a slot for each queue"
 	not grep -q 'idle programs leave' "$scratch/out"
-	loaded "$version" gpreempt_enable=Y hws_max_conc_proc=4
+	loaded "" kfd_gpreempt_version="$version" gpreempt_enable=Y hws_max_conc_proc=4
 	doctor_on 1 "$note"
 }
 
@@ -799,7 +801,7 @@ doctor_reads_environments_and_debuggers()
 
 	can_make_up_a_machine
 	new_machine
-	loaded "$version" gpreempt_enable=Y
+	loaded "" gpreempt_enable=Y kfd_gpreempt_version="$version"
 	doctor_on 1
 	not grep -q 'GPU_MAX_HW_QUEUES\|debugger\|traced' "$scratch/out"
 	GPU_MAX_HW_QUEUES=2 sleep 600 &
@@ -850,7 +852,7 @@ doctor_knows_amds_own_eviction()
 
 	can_make_up_a_machine
 	new_machine
-	loaded "$version" gpreempt_enable=Y gpreempt_wakeup=doorbell
+	loaded "" kfd_gpreempt_version="$version" gpreempt_enable=Y gpreempt_wakeup=doorbell
 	doctor_on 1
 	not grep -q keep_idle "$scratch/out"
 	loaded 6.12.12 gpreempt_enable=Y gpreempt_wakeup=doorbell keep_idle_process_evicted=N
@@ -867,7 +869,7 @@ doctor_knows_the_version_of_cgroups()
 
 	can_make_up_a_machine
 	new_machine
-	loaded "$version" gpreempt_enable=Y
+	loaded "" gpreempt_enable=Y kfd_gpreempt_version="$version"
 	doctor_on 1 "note $question: no, none are mounted"
 	mkdir -p "$scratch/made-up/sys/fs/cgroup/systemd"
 	doctor_on 1 "note $question: no, of version 1" "-> run works without; containers and other programs: set -p PID --tree"

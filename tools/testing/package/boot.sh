@@ -5,40 +5,48 @@
 #
 # Secure Boot, initramfs and DKMS's comparison of versions on made-up machines, each in a mount
 # namespace of its own. Compiles nothing.
+unshare --mount true 2>/dev/null || { echo "1..0 # SKIP no mount namespace can be made here"; exit 0; }
+[ -n "${boot_machine:-}" ] || exec unshare --mount env boot_machine=1 "$0" "$@"
+
+# shellcheck disable=SC2034 # not the newest one that can be built for
 KVER=none
+# shellcheck source=tools/testing/package/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-unshare --mount true 2>/dev/null || { echo "1..0 # SKIP no mount namespace can be made here"; exit 0; }
-
-m=$scratch/machine
+places="/sys /etc/dkms /var/lib /usr/share/dkms /lib/modules /boot"
+for place in $places; do
+	mkdir -p "$place"
+	mount -t tmpfs machine "$place"
+done
+bin=$scratch/bin
 out=$scratch/out
 again="then dpkg-reconfigure amdgpu-gpreempt-dkms (or make install)"
 certificate=/var/lib/dkms/mok.pub
 version=$(sed -n 's/^PACKAGE_VERSION="\(.*\)"$/\1/p' "$TOP/dkms.conf")
+PATH=$bin:$PATH
+export EFIVARFS_PATH=/sys/firmware/efi/efivars/
+
+# new_machine: nothing is on it
+new_machine()
+{
+	# shellcheck disable=SC2086 # words
+	find $places -mindepth 1 -delete
+	rm -rf "$bin"
+	mkdir -p "$bin" /var/lib/dkms /lib/modules
+}
+
+# program NAME: on this machine it is the script on stdin
+program()
+{
+	cat >"$bin/$1"
+	chmod +x "$bin/$1"
+}
 
 # made: once, a key as DKMS makes it
 made()
 {
 	[ -e "$scratch/key" ] || openssl req -new -x509 -nodes -days 9 -subj "/CN=DKMS" -newkey rsa:2048 \
 		-keyout "$scratch/key" -outform DER -out "$scratch/certificate" 2>/dev/null
-}
-
-# on_machine COMMAND...: where the folders of $m are /sys, /etc/dkms and so on
-on_machine()
-{
-	m=$m machine_path=${machine_path:-} unshare --mount bash -c '
-		set -e
-		cd "$m"
-		for place in *; do
-			[ "$place" != bin ] || continue
-			to=/${place//+/\/}
-			[ -d "$to" ] || mkdir -p "$to"
-			mount --bind "$place" "$to"
-		done
-		cd /
-		PATH=$m/bin:${machine_path:-$PATH}
-		export EFIVARFS_PATH=/sys/firmware/efi/efivars/
-		exec "$@"' bash "$@"
 }
 
 #
@@ -48,23 +56,22 @@ on_machine()
 # secure_machine: Secure Boot is on, and DKMS has a key
 secure_machine()
 {
-	rm -rf "$m"
-	mkdir -p "$m/sys/firmware/efi/efivars" "$m/sys/kernel/security" \
-		"$m/sys/module/module/parameters" "$m/etc+dkms" "$m/var+lib+dkms" "$m/bin"
+	new_machine
+	mkdir -p /sys/firmware/efi/efivars /sys/kernel/security /sys/module/module/parameters
 	byte SecureBoot 1
 	byte SetupMode 0
 	made
-	cp "$scratch/key" "$m/var+lib+dkms/mok.key"
-	cp "$scratch/certificate" "$m/var+lib+dkms/mok.pub"
+	cp "$scratch/key" /var/lib/dkms/mok.key
+	cp "$scratch/certificate" /var/lib/dkms/mok.pub
 }
 
 # variable NAME: its file
 variable()
 {
 	case $1 in
-	db|dbx)	echo "$m/sys/firmware/efi/efivars/$1-d719b2cb-3d3a-4596-a3bc-dad00e67656f" ;;
-	Mok*)	echo "$m/sys/firmware/efi/efivars/$1-605dab50-e046-4300-abb6-3dd810dd8b23" ;;
-	*)	echo "$m/sys/firmware/efi/efivars/$1-8be4df61-93ca-11d2-aa0d-00e098032b8c" ;;
+	db|dbx)	echo "/sys/firmware/efi/efivars/$1-d719b2cb-3d3a-4596-a3bc-dad00e67656f" ;;
+	Mok*)	echo "/sys/firmware/efi/efivars/$1-605dab50-e046-4300-abb6-3dd810dd8b23" ;;
+	*)	echo "/sys/firmware/efi/efivars/$1-8be4df61-93ca-11d2-aa0d-00e098032b8c" ;;
 	esac
 }
 
@@ -77,7 +84,7 @@ byte()
 # list NAME: a variable that is a list of certificates, with DKMS's alone
 list()
 {
-	python3 - "$scratch/certificate" "$(variable "$1")" <<-'END'
+	[ -e "$scratch/list" ] || python3 - "$scratch/certificate" "$scratch/list" <<-'END'
 		import struct, sys, uuid
 		der = open(sys.argv[1], "rb").read()
 		kind = uuid.UUID("a5c059a1-94e4-4aa7-87b5-ab155c2bf072").bytes_le
@@ -85,6 +92,7 @@ list()
 		sizes = struct.pack("<III", 28 + 16 + len(der), 0, 16 + len(der))
 		open(sys.argv[2], "wb").write(b"\6\0\0\0" + kind + sizes + owner + der)
 	END
+	cp "$scratch/list" "$(variable "$1")"
 }
 
 # decided STATUS TEXT...: what secure-boot.sh says there; in a refusal each line once, and no remedy
@@ -94,7 +102,7 @@ decided()
 	local wanted=$1 text status=0
 
 	shift
-	on_machine "$TOP/dkms/secure-boot.sh" ${sb_mode---tell} >"$out" 2>&1 || status=$?
+	"$TOP/dkms/secure-boot.sh" "${sb_mode:---tell}" >"$out" 2>&1 || status=$?
 	is "exit status" "$status" "$wanted" || { cat "$out"; return 1; }
 	for text; do
 		has "$out" "$text"
@@ -130,10 +138,8 @@ in_db()
 	decided 0 "DKMS's key $certificate is enrolled, in the firmware's db"
 	# A kernel of which it is not known, and a shim that is told to ignore it
 	echo ID=other >"$scratch/os-release"
-	os_release() { mount --bind "$1" /etc/os-release; shift; exec "$@"; }
-	export -f os_release
-	on_machine bash -c 'os_release "$@"' bash "$scratch/os-release" "$TOP/dkms/secure-boot.sh" >"$out" 2>&1 &&
-		{ cat "$out"; return 1; }
+	not unshare --mount sh -c 'mount --bind "$1" /etc/os-release && exec "$2"' sh \
+		"$scratch/os-release" "$TOP/dkms/secure-boot.sh" >"$out" 2>&1
 	has "$out" "it is not known whether the kernel knows DKMS's key"
 	has "$out" "in the firmware's db, which some kernels take"
 	no_import
@@ -193,11 +199,14 @@ each_answer()
 	local answer status text
 
 	secure_machine
-	printf '#!/bin/sh\ncat /sys/answer\nexit 1\n' >"$m/bin/mokutil"
-	chmod +x "$m/bin/mokutil"
+	program mokutil <<-'END'
+		#!/bin/sh
+		cat /sys/answer
+		exit 1
+	END
 	while IFS='|' read -r answer status text; do
 		echo "# $answer"
-		echo "${answer//KEY/$certificate}" >"$m/sys/answer"
+		echo "${answer//KEY/$certificate}" >/sys/answer
 		decided "$status" "$text"
 		not grep -qE 'KEY|^$' "$out"
 		case $answer in
@@ -234,8 +243,8 @@ without_secure_boot()
 		secure_machine
 		byte SecureBoot 0
 		case $how in
-		lockdown) echo "none [integrity] confidentiality" >"$m/sys/kernel/security/lockdown" ;;
-		*)	echo Y >"$m/sys/module/module/parameters/sig_enforce" ;;
+		lockdown) echo "none [integrity] confidentiality" >/sys/kernel/security/lockdown ;;
+		*)	echo Y >/sys/module/module/parameters/sig_enforce ;;
 		esac
 		decided 1 "signed ($how), and DKMS's key $certificate is not enrolled" "start without $how"
 		list MokListRT
@@ -243,21 +252,21 @@ without_secure_boot()
 		no_import
 		list db
 		decided 0 "is enrolled, in the firmware's db"
-		rm -r "$m/sys/firmware"
+		rm -r /sys/firmware
 		decided 1 "signed ($how), and without EFI" "start without $how"
 		not grep -n 'mokutil' "$out"
-		rm "$m"/var+lib+dkms/*
+		rm /var/lib/dkms/*
 		sb_mode=--make-key decided 1 "without EFI"
-		is "keys made" "$(ls "$m/var+lib+dkms")" ""
+		is "keys made" "$(ls /var/lib/dkms)" ""
 	done
 }
 
 variables_that_cannot_be_read()
 {
 	secure_machine
-	rm "$m"/sys/firmware/efi/efivars/*
+	rm /sys/firmware/efi/efivars/*
 	decided 0 "as far as is known: /sys/firmware/efi/efivars is empty"
-	echo "[none] integrity confidentiality" >"$m/sys/kernel/security/lockdown"
+	echo "[none] integrity confidentiality" >/sys/kernel/security/lockdown
 	decided 0 "modules need no signature"
 	not grep -n 'as far as' "$out"
 }
@@ -265,24 +274,108 @@ variables_that_cannot_be_read()
 no_key_and_no_mokutil()
 {
 	secure_machine
-	rm "$m"/var+lib+dkms/*
+	rm /var/lib/dkms/*
 	decided 1 "DKMS has no key yet ($certificate)" "which makes one and says how to enrol it"
 	no_import
-	touch "$m/var+lib+dkms/mok.key"
+	touch /var/lib/dkms/mok.key
 	decided 1 "DKMS has a key without a certificate: /var/lib/dkms/mok.key" "move /var/lib/dkms/mok.key away"
-	rm "$m/var+lib+dkms/mok.key"
-	printf '#!/bin/sh\nexit 1\n' >"$m/bin/openssl"
-	chmod +x "$m/bin/openssl"
+	rm /var/lib/dkms/mok.key
+	program openssl <<<false
 	sb_mode=--make-key decided 1 "DKMS has no key, and none could be made" "apt-get install openssl"
-	rm "$m/bin/openssl"
-	cp "$scratch/certificate" "$m/var+lib+dkms/mok.pub"
+	rm "$bin/openssl"
+	cp "$scratch/certificate" /var/lib/dkms/mok.pub
 	# With a PATH that has all that the script needs, and no mokutil
 	mkdir "$scratch/path"
 	ln -s /usr/bin/{sh,bash,cat,grep,od,tr,head,dirname,apt-get} "$scratch/path/"
-	machine_path=$scratch/path decided 1 "without mokutil it cannot be told" "install mokutil; $again"
+	PATH=$scratch/path decided 1 "without mokutil it cannot be told" "install mokutil; $again"
 }
 
-plan 9
+#
+# DKMS
+#
+
+kver=6.12.99-test
+
+# module FILE [FIELD...]: an amdgpu whose modinfo says that
+module()
+{
+	local file=$1
+
+	shift
+	mkdir -p "${file%/*}"
+	echo 'int x;' >"$scratch/empty.c"
+	gcc -c -o "$scratch/empty.o" "$scratch/empty.c"
+	printf '%s\0' license=GPL name=amdgpu "$@" >"$scratch/modinfo"
+	objcopy --add-section ".modinfo=$scratch/modinfo" --set-section-flags .modinfo=alloc,readonly \
+		"$scratch/empty.o" "$file"
+}
+
+# versionless: a kernel whose amdgpu has no version, as that of all kernels, and a package that
+# builds one without
+versionless()
+{
+	command -v dkms >/dev/null || skip "dkms is not installed"
+	root=$scratch/dkms
+	rm -rf "$root"
+	new_machine
+	mkdir -p "$root/var/lib/dkms" "$root/usr/src" "$root/lib" "/lib/modules/$kver/build/include"
+	ln -s /lib/modules "$root/lib/modules"
+	touch "$root/lib/modules/$kver"/modules.{order,builtin} "$root/lib/modules/$kver/build/.config"
+	module "$root/lib/modules/$kver/kernel/drivers/gpu/drm/amd/amdgpu/amdgpu.ko"
+	package_copy "$root/package"
+	module "$root/ours.ko" parm=gpreempt_enable:x gpreempt_version="$version"
+	cat >"$root/package/dkms/build.sh" <<-END
+		#!/bin/sh
+		[ "\$1" != --check ] || exit 0
+		mkdir -p tree/drivers/gpu/drm/amd/amdgpu
+		cp "$root/ours.ko" tree/drivers/gpu/drm/amd/amdgpu/amdgpu.ko
+	END
+}
+
+# ours_found: DKMS has installed it beside the stock one
+ours_found()
+{
+	local found
+
+	found=$(find "$root/lib/modules/$kver/updates" -name 'amdgpu.ko*')
+	is "modules installed" "$(wc -w <<<"$found")" 1
+	is "its version" "$(modinfo -F version "$found")" ""
+	is "the scheduler's" "$(modinfo -F gpreempt_version "$found")" "$version"
+	is "stock modules" "$(find "$root/lib/modules/$kver/kernel" -name 'amdgpu.ko*' | wc -l)" 1
+}
+
+dkms_installs()
+{
+	versionless
+	"$root/package/dkms/install.sh" --driver kernel --kver $kver --root "$root"
+	ours_found
+	"$root/package/dkms/install.sh" --remove --root "$root"
+	is "what is left of it" "$(find "$root/lib/modules/$kver/updates" -name 'amdgpu.ko*')" ""
+}
+
+# A kernel that comes later, with the file that the Debian package has, or install.sh has left
+dkms_autoinstalls()
+{
+	local args
+
+	versionless
+	args=(--dkmstree "$root/var/lib/dkms" --sourcetree "$root/usr/src" --installtree "$root/lib/modules")
+	cp -r "$root/package" "$root/usr/src/kfd_gpreempt-$version"
+	dkms add "kfd_gpreempt/$version" "${args[@]}"
+	mkdir "/usr/share/dkms/modules_to_force_install"
+	sed -n 's/^\techo \(.*\) >.*modules_to_force_install.*/\1/p' "$TOP/debian/rules" \
+		>"/usr/share/dkms/modules_to_force_install/kfd_gpreempt"
+	dkms autoinstall -k $kver "${args[@]}"
+	ours_found
+}
+
+# No driver but AMD's has a version.
+no_version()
+{
+	not grep -rn 'MODULE_VERSION\|MODULE_INFO(version' "$TOP/dkms" "$TOP/kfd_gpreempt"
+}
+
+plan 12
 tap "an enrolled key counts, unless its deletion waits" in_moklist
 tap "a key in the firmware's db counts where the kernel takes it" in_db
 tap "a key that was asked for is not asked for again" asked_for
@@ -292,4 +385,7 @@ tap "each answer of mokutil has its sentence, and what is not known is said so" 
 tap "without Secure Boot an enrolled key does not count, and without EFI there is none" without_secure_boot
 tap "EFI variables that cannot be read are told" variables_that_cannot_be_read
 tap "no key, half a key, no openssl and no mokutil each have a remedy" no_key_and_no_mokutil
+tap "no build of ours says to be a version of amdgpu" no_version
+tap "DKMS installs our amdgpu, which has no version, beside the stock one" dkms_installs
+tap "for a kernel that comes later as well" dkms_autoinstalls
 finish

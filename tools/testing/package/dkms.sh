@@ -86,7 +86,9 @@ properties()
 {
 	local parameters
 
-	is "version" "$(modinfo -b "$root" -k "$KVER" -F version amdgpu)" "$version"
+	is "version of the scheduler" "$(modinfo -b "$root" -k "$KVER" -F gpreempt_version amdgpu)" "$version"
+	# The kernel's own driver has none, and programs tell AMD's by it.
+	is "version" "$(modinfo -b "$root" -k "$KVER" -F version amdgpu)" ""
 	is "kernel" "$(modinfo -b "$root" -k "$KVER" -F vermagic amdgpu | cut -d' ' -f1)" "$KVER"
 	parameters=$(modinfo -b "$root" -k "$KVER" -F parm amdgpu)
 	is "parameters gpreempt_*" "$(( $(echo "$parameters" | grep -c '^gpreempt_') > 0 ))" 1

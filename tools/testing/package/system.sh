@@ -113,7 +113,7 @@ resolved()
 	in_root modinfo -k "$1" -n amdgpu | sed "s|^/lib/modules/$1/||; s|\.ko\..*|.ko|"
 }
 
-# in_initramfs KVER: version of the amdgpu in it; "stock" has none
+# in_initramfs KVER: version of the scheduler in its amdgpu; "stock" has none
 in_initramfs()
 {
 	local n v
@@ -122,7 +122,7 @@ in_initramfs()
 	in_root unmkinitramfs "/boot/initrd.img-$1" /tmp/unpacked
 	n=$(find "$root/tmp/unpacked" -name 'amdgpu.ko*' | wc -l)
 	[ "$n" = 1 ] || { echo "$n amdgpu in the initramfs"; return; }
-	v=$(modinfo -F version "$(find "$root/tmp/unpacked" -name 'amdgpu.ko*')")
+	v=$(modinfo -F gpreempt_version "$(find "$root/tmp/unpacked" -name 'amdgpu.ko*')")
 	echo "${v:-stock}"
 }
 
@@ -133,7 +133,7 @@ boots()
 
 	[ "$2" != stock ] || path=kernel/drivers/gpu/drm/amd/amdgpu/amdgpu.ko
 	is "what modprobe finds for $1" "$(resolved "$1")" "$path"
-	[ "$2" = stock ] || is "its version" "$(in_root modinfo -k "$1" -F version amdgpu)" "$2"
+	[ "$2" = stock ] || is "its version" "$(in_root modinfo -k "$1" -F gpreempt_version amdgpu)" "$2"
 	is "initramfs of $1" "$(in_initramfs "$1")" "$2"
 	# Never anything but the package's own: ours comes beside it.
 	(cd "$root" && sha256sum -c --quiet "$scratch/stock-$1")

@@ -64,7 +64,7 @@ throwaway()
 in_root()
 {
 	env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C DEBIAN_FRONTEND=noninteractive \
-		CCACHE_DIR=/ccache KBUILD_MODPOST_WARN=1 chroot "$root" "$@" </dev/null
+		CCACHE_DIR=/ccache KBUILD_MODPOST_WARN=1 EFIVARFS_PATH=/sys/firmware/efi/efivars/ chroot "$root" "$@" </dev/null
 }
 
 # packaged_tests NAME...: those of debian/tests, as autopkgtest would run them where what they depend on is installed
