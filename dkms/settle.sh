@@ -14,9 +14,10 @@
 # --back: before a removal; AMD's driver is built as it is, where it has the scheduler.
 # --initramfs: only the last step, after a removal.
 #
-# Exit status 1 if a build failed although everything for it was there. The initramfs are right in that case too.
+# Exit status 1 if a build failed although everything for it was there, or what makes an initramfs. The initramfs are right in the first case too.
+# An initramfs that nothing here makes is said, with what would, and is no failure: no package would be configured any more.
 #
-# Touches: what DKMS touches, /etc/dkms/amdgpu.conf, /boot/initrd.img-*, /boot/initramfs-*.img, /var/lib/kfd_gpreempt.
+# Touches: what DKMS touches, /etc/dkms/amdgpu.conf, /var/lib/kfd_gpreempt, and the images of kernels (dkms/initramfs.sh).
 set -euo pipefail
 export LC_ALL=C
 
@@ -223,28 +224,26 @@ build()
 	return 1
 }
 
-# make_initramfs KVER: with what makes it there; one of dracut has an amdgpu or not
-make_initramfs()
-{
-	if [ -e "/boot/initrd.img-$1" ] && command -v update-initramfs >/dev/null; then
-		update-initramfs -u -k "$1"
-	elif [ -e "/boot/initramfs-$1.img" ] && command -v dracut >/dev/null && lsinitrd "/boot/initramfs-$1.img" 2>/dev/null | grep '/amdgpu\.ko' >/dev/null; then
-		dracut -f --kver "$1"
-	fi
-}
-
-# initramfs KVER: make it again if the amdgpu that modprobe finds is not the one that it was made with
+# initramfs KVER: make it again if the amdgpu that modprobe finds is not the one that it was made with. What could
+# not be made is not noted as made, and neither told nor tried at each trigger.
 initramfs()
 {
-	local kver=$1 file now
+	local kver=$1 file now status=0
 
 	file=$(modinfo -k "$kver" -n amdgpu 2>/dev/null || true)
 	now=
 	case $file in
 	*/updates/*|*/extra/*)	! has_scheduler "$file" || now="$file $(sha256sum <"$file")" ;;
 	esac
-	[ "$(recall initramfs "$kver")" != "$now" ] || return 0
-	make_initramfs "$kver" || return 1
+	[ "$(recall initramfs "$kver")" != "$now" ] || [ -n "$(recall unmade "$kver")" ] || return 0
+	[ "$mode" != --triggered ] || [ "$(recall unmade "$kver")" != "${now:-stock}" ] || return 0
+	"$top/dkms/initramfs.sh" --make "$kver" || status=$?
+	case $status in
+	0)	forget unmade "$kver" ;;
+	3)	remember unmade "$kver" "${now:-stock}"
+		return 0 ;;
+	*)	return 1 ;;
+	esac
 	if [ -n "$now" ]; then
 		remember initramfs "$kver" "$now"
 	else

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* @text: what to do, in JSON as @member; NULL: nothing */
@@ -65,8 +66,8 @@ static void check_module(struct report *r, const struct driver *d)
 		check_driver(r, d);
 }
 
-/* The program that decides, beside every installation, whether the kernel would take the module; it is installed with this one. */
-static bool secure_boot_program(char *path, size_t size)
+/* A program that is installed with this one: of those that decide, beside every installation, what boots. */
+static bool program_of_ours(const char *name, char *path, size_t size)
 {
 	ssize_t length = readlink("/proc/self/exe", path, size - 1);
 	char *slash;
@@ -81,7 +82,7 @@ static bool secure_boot_program(char *path, size_t size)
 	}
 	path[length] = '\0';
 	size -= length;
-	return (size_t)snprintf(path + length, size, "/libexec/gpreempt/secure-boot") < size && !access(path, X_OK);
+	return (size_t)snprintf(path + length, size, "/libexec/gpreempt/%s", name) < size && !access(path, X_OK);
 }
 
 /* What follows a heading in one of its lines. */
@@ -101,7 +102,7 @@ static void check_secure_boot(struct report *r)
 	bool good;
 	FILE *out;
 
-	if (!secure_boot_program(program, sizeof(program)))
+	if (!program_of_ours("secure-boot", program, sizeof(program)))
 		return;
 	snprintf(command, sizeof(command), "'%s' --tell 2>&1", program);
 	out = popen(command, "re");
@@ -122,6 +123,43 @@ static void check_secure_boot(struct report *r)
 	answer(r, good, "the kernel takes modules that DKMS signs", all, remedy);
 }
 
+static void append(char *text, size_t size, const char *more)
+{
+	size_t length = strlen(text);
+
+	snprintf(text + length, size - length, "%s%s", length ? "; " : "", more);
+}
+
+/* The initramfs has a copy of amdgpu, which may be another one than modprobe finds. */
+static void check_images(struct report *r)
+{
+	static const char question[] = "the amdgpu that boots next";
+	char program[512], command[600], line[512], one[512], found[1024] = "", remedy[1024] = "";
+	FILE *out;
+	int status;
+
+	if (!program_of_ours("initramfs", program, sizeof(program)))
+		return;
+	snprintf(command, sizeof(command), "'%s' --tell 2>/dev/null", program);
+	out = popen(command, "re");
+	if (!out)
+		return;
+	while (fgets(line, sizeof(line), out)) {
+		line[strcspn(line, "\n")] = '\0';
+		if (told(line, "  remedy:", one, sizeof(one)))
+			append(remedy, sizeof(remedy), one);
+		else
+			append(found, sizeof(found), told(line, "kfd_gpreempt: error:", one, sizeof(one)) ? one : line);
+	}
+	status = pclose(out);
+	if (!found[0])
+		return;
+	if (WEXITSTATUS(status) == 3)
+		advise(r, question, found, "see what is in the image of the kernel: lsinitramfs, lsinitrd; make it again if in doubt");
+	else
+		answer(r, !status, question, found, remedy);
+}
+
 static void check_version(struct report *r, const struct driver *d)
 {
 	char loaded[64] = "", file[64] = "", found[512];
@@ -138,7 +176,7 @@ static void check_version(struct report *r, const struct driver *d)
 		return;
 	snprintf(found, sizeof(found), "loaded %s, installed for %s %s", loaded, d->kernel, file);
 	answer(r, !strcmp(loaded, file), "the loaded module is the installed one", found,
-	       "reload amdgpu or restart; if it stays so, the initramfs has an old one: update-initramfs -u");
+	       "reload amdgpu or restart; if it stays so, the initramfs has an old one: make it again");
 }
 
 static void check_rights(struct report *r)
@@ -258,6 +296,7 @@ int cmd_doctor(const struct options *o)
 		check_series(&r, &d);
 	check_dkms(&r, &d);
 	check_secure_boot(&r);
+	check_images(&r);
 	if (d.hooked) {
 		check_version(&r, &d);
 		check_cwsr(&r);

@@ -116,7 +116,7 @@ static void describe(const struct driver *d, char *text, size_t size)
 /** check_driver() - is the loaded amdgpu one with kfd_gpreempt, and if not, whose is it? */
 void check_driver(struct report *r, const struct driver *d)
 {
-	static const char reload[] = "it is installed: reload amdgpu or restart; if it stays so, the initramfs has the old one (update-initramfs -u, dracut -f)";
+	static const char reload[] = "it is installed: reload amdgpu or restart; if it stays so, the initramfs has the old one: make it again";
 	char found[2048], whose[256], why[512] = "", remedy[512] = "";
 
 	describe(d, whose, sizeof(whose));

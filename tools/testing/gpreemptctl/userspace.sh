@@ -493,6 +493,7 @@ install_puts_everything_in_place()
 		./usr/lib/systemd/system/gpreempt.service
 		./usr/lib/systemd/system/gpreemptd.service
 		./usr/lib/udev/rules.d/70-kfd-gpreempt.rules
+		./usr/libexec/gpreempt/initramfs
 		./usr/libexec/gpreempt/secure-boot
 		./usr/sbin/gpreemptd
 		./usr/share/bash-completion/completions/gpreemptctl
@@ -685,6 +686,41 @@ doctor_knows_whose_driver_it_is()
 	next_module $dkms
 	doctor_on 3 "BAD  it is the one with kfd_gpreempt: AMD's driver package (amdgpu-dkms) 6.12.12, without kfd_gpreempt"
 	not grep -q 'supported series' "$scratch/out"
+}
+
+# boots STATUS LINE...: the program beside gpreemptctl says that of what boots next
+boots()
+{
+	local status=$1
+
+	shift
+	{
+		echo '#!/bin/sh'
+		printf "echo '%s'\n" "$@"
+		echo "exit $status"
+	} >"$scratch/beside/libexec/gpreempt/initramfs"
+	chmod +x "$scratch/beside/libexec/gpreempt/initramfs"
+}
+
+doctor_knows_what_boots_next()
+{
+	local made=$prefix/usr/bin/gpreemptctl prefix=$scratch/beside
+
+	can_make_up_a_machine
+	new_machine
+	loaded ""
+	mkdir -p "$scratch/beside/bin" "$scratch/beside/libexec/gpreempt"
+	ln -s . "$scratch/beside/usr"
+	cp "$made" "$scratch/beside/bin/"
+	boots 0 "6.12: updates/dkms/amdgpu.ko, with kfd_gpreempt"
+	doctor_on 3 "ok   the amdgpu that boots next: 6.12: updates/dkms/amdgpu.ko, with kfd_gpreempt"
+	boots 3 "6.12: not known: /boot/x cannot be listed"
+	doctor_on 3 "note the amdgpu that boots next: 6.12: not known: /boot/x cannot be listed"
+	boots 1 "6.12: updates/dkms/amdgpu.ko" "kfd_gpreempt: error: 6.13: the stock one, as it is in /boot/y" "  remedy: make it"
+	doctor_on 3 "BAD  the amdgpu that boots next: 6.12: updates/dkms/amdgpu.ko; 6.13: the stock one, as it is in /boot/y" "     -> make it"
+	boots 0
+	doctor_on 3
+	not grep -n "boots next" "$scratch/out"
 }
 
 # dkms_has PACKAGE VERSION: DKMS has it for the running kernel
@@ -1026,7 +1062,7 @@ scripts_are_clean()
 	linted tools/testing/gpreemptctl/*.sh tools/testing/deps.sh
 }
 
-plan 30
+plan 31
 must builds_without_warnings builds_without_warnings
 tap builds_into_one_folder_take_turns builds_into_one_folder_take_turns
 tap wrong_usage_is_told wrong_usage_is_told
@@ -1043,6 +1079,7 @@ tap completion_offers_what_there_is completion_offers_what_there_is
 must install_puts_everything_in_place install_puts_everything_in_place
 tap doctor_knows_secure_boot doctor_knows_secure_boot
 tap doctor_knows_whose_driver_it_is doctor_knows_whose_driver_it_is
+tap doctor_knows_what_boots_next doctor_knows_what_boots_next
 tap doctor_knows_what_dkms_has doctor_knows_what_dkms_has
 tap doctor_counts_queues_against_slots doctor_counts_queues_against_slots
 tap doctor_recommends_idle_eviction_where_not_all_fit doctor_recommends_idle_eviction_where_not_all_fit

@@ -321,7 +321,7 @@ versionless()
 	mkdir -p "$root/var/lib/dkms" "$root/usr/src" "$root/lib" "/lib/modules/$kver/build/include"
 	ln -s /lib/modules "$root/lib/modules"
 	touch "$root/lib/modules/$kver"/modules.{order,builtin} "$root/lib/modules/$kver/build/.config"
-	module "$root/lib/modules/$kver/kernel/drivers/gpu/drm/amd/amdgpu/amdgpu.ko"
+	module "/lib/modules/$kver/kernel/drivers/gpu/drm/amd/amdgpu/amdgpu.ko"
 	package_copy "$root/package"
 	module "$root/ours.ko" parm=gpreempt_enable:x gpreempt_version="$version"
 	cat >"$root/package/dkms/build.sh" <<-END
@@ -369,13 +369,263 @@ dkms_autoinstalls()
 	ours_found
 }
 
+#
+# Initramfs
+#
+
+notes=/var/lib/kfd_gpreempt/initramfs
+did=/boot/did
+image=/boot/initrd.img-$kver
+
+# booting: a kernel with the stock amdgpu and ours, and nothing that makes images
+booting()
+{
+	new_machine
+	if [ ! -e "$scratch/tools" ]; then
+		mkdir "$scratch/tools"
+		ln -s -t "$scratch/tools" /usr/sbin/* 2>/dev/null || true
+		ln -s -t "$scratch/tools" /usr/bin/* 2>/dev/null || true
+		(cd "$scratch/tools" && rm -f update-initramfs mkinitramfs dracut lsinitrd lsinitramfs mkinitcpio \
+			booster kernel-install ukify mktirfs)
+		module "$scratch/stock.ko"
+		module "$scratch/with.ko" parm=gpreempt_enable:x gpreempt_version="$version"
+	fi
+	PATH=$bin:$scratch/tools
+	mkdir -p "/lib/modules/$kver"/{kernel/drivers/gpu/drm/amd/amdgpu,updates/dkms}
+	cp "$scratch/stock.ko" "/lib/modules/$kver/kernel/drivers/gpu/drm/amd/amdgpu/amdgpu.ko"
+	cp "$scratch/with.ko" "/lib/modules/$kver/updates/dkms/amdgpu.ko"
+	touch "/lib/modules/$kver"/modules.{order,builtin,builtin.modinfo} "/boot/vmlinuz-$kver"
+	depmod "$kver"
+	echo old >"$image"
+}
+
+# maker NAME [FILE]: a program that notes how it was called and makes FILE, if that is named
+maker()
+{
+	program "$1" <<-END
+		#!/bin/sh
+		echo "$1 \$*" >>$did
+		${2:+echo new >"$2"}
+	END
+}
+
+# settled STATUS [MODE]: what settle.sh does about images is in $out
+settled()
+{
+	local status=0
+
+	rm -f $did
+	touch $did
+	"$TOP/dkms/settle.sh" "${2:---initramfs}" >"$out" 2>&1 || status=$?
+	is "exit status" "$status" "$1" || { cat "$out"; return 1; }
+}
+
+# is_made CALL...: by these calls, and noted; nothing is said
+is_made()
+{
+	is "calls" "$(cat $did)" "$(printf '%s\n' "$@")"
+	[ -e "$notes/$kver" ] || { echo "it is not noted"; return 1; }
+	is "said" "$(cat "$out")" ""
+	# It is done once.
+	settled 0
+	is "calls" "$(cat $did)" ""
+}
+
+# is_told TEXT...: it is not noted as made, and said
+is_told()
+{
+	local text
+
+	not test -e "$notes/$kver"
+	for text; do
+		has "$out" "$text"
+	done
+}
+
+initramfs_tools()
+{
+	booting
+	maker update-initramfs "$image"
+	maker dracut
+	settled 0
+	is_made "update-initramfs -u -k $kver"
+	# It is configured to make nothing.
+	booting
+	maker update-initramfs
+	settled 0
+	is_told "$kver: $image was not made anew" "'update-initramfs -u -k $kver' left it as it was"
+	# It fails.
+	program update-initramfs <<<'exit 1'
+	settled 1
+	is_told "failed: update-initramfs -u -k $kver"
+}
+
+dracut_on_debian()
+{
+	booting
+	maker dracut "$image"
+	settled 0
+	is_made "dracut --force $image $kver"
+	booting
+	settled 0
+	is_told "$image was not made anew" "remedy: dracut --force $image $kver (dracut)"
+}
+
+# One of an EL is made again if there is an amdgpu in it, or if that cannot be seen.
+dracut_on_el()
+{
+	local el=/boot/initramfs-$kver.img
+
+	booting
+	mv "$image" "$el"
+	maker dracut "$el"
+	settled 0
+	is_made "dracut --force $el $kver"
+	booting
+	mv "$image" "$el"
+	maker dracut "$el"
+	printf 'echo init\necho usr/lib/modules/%s/kernel/ext4.ko\n' $kver | program lsinitrd
+	settled 0
+	is_made ""
+}
+
+other_makers()
+{
+	local entry=/boot/0123456789abcdef/$kver/initrd.img
+
+	booting
+	maker mkinitcpio "$image"
+	settled 0
+	is_made "mkinitcpio -k $kver -g $image"
+	booting
+	mv "$image" "/boot/booster-$kver.img"
+	settled 0
+	is_told "remedy: booster build --force --kernel-version $kver /boot/booster-$kver.img"
+	maker booster "/boot/booster-$kver.img"
+	settled 0
+	is_made "booster build --force --kernel-version $kver /boot/booster-$kver.img"
+	# What kernel-install has copied goes along with the image; or that has a hook that does it.
+	booting
+	mkdir -p "${entry%/*}"
+	touch "$entry"
+	maker update-initramfs "$image"
+	settled 0
+	is_told "$entry was not made anew" "remedy: kernel-install add $kver /boot/vmlinuz-$kver"
+	is "calls" "$(cat $did)" "update-initramfs -u -k $kver"
+	maker kernel-install "$entry"
+	settled 0
+	is_made "update-initramfs -u -k $kver" "kernel-install add $kver /boot/vmlinuz-$kver"
+}
+
+unified_image()
+{
+	local uki=/boot/efi/EFI/Linux/debian-$kver.efi
+
+	booting
+	rm "$image"
+	mkdir -p "${uki%/*}"
+	echo old >"$uki"
+	echo old >"${uki%/*}/debian-6.12.9.efi"
+	maker ukify
+	maker dracut
+	settled 0
+	is_told "$uki was not made anew" "ukify build --uname=$kver --output=$uki" "kernel-install add $kver"
+	is "calls" "$(cat $did)" ""
+	not grep -n 'debian-6.12.9.efi' "$out"
+	# One whose name does not tell the kernel; kernel-install makes it if it is set up for that.
+	echo "Linux version $kver (me)" >"${uki%/*}/linux.efi"
+	rm "$uki"
+	settled 0
+	is_told "${uki%/*}/linux.efi was not made anew"
+	maker kernel-install "${uki%/*}/linux.efi"
+	settled 0
+	is_told "${uki%/*}/linux.efi was not made anew"
+	mount -t tmpfs machine /etc/kernel
+	echo layout=uki >/etc/kernel/install.conf
+	settled 0
+	umount /etc/kernel
+	is_made "kernel-install add $kver /boot/vmlinuz-$kver"
+}
+
+none_at_all()
+{
+	booting
+	rm "$image"
+	settled 0
+	is_told "no initramfs of it was found" "below /boot /efi /boot/efi"
+}
+
+told_once()
+{
+	booting
+	settled 0 --triggered
+	is_told "$image was not made anew"
+	settled 0 --triggered
+	is "said at the next trigger" "$(cat "$out")" ""
+	settled 0
+	is_told "$image was not made anew"
+	# What makes it has come, and goes; then ours goes.
+	maker dracut "$image"
+	settled 0
+	is_made "dracut --force $image $kver"
+	rm "$bin/dracut" "/lib/modules/$kver/updates/dkms/amdgpu.ko"
+	depmod "$kver"
+	settled 0
+	has "$out" "$image was not made anew"
+	maker dracut "$image"
+	settled 0
+	is "calls" "$(cat $did)" "dracut --force $image $kver"
+	settled 0
+	is "calls" "$(cat $did)" ""
+	is "notes" "$(cd /var/lib/kfd_gpreempt && ls -d initramfs unmade 2>/dev/null)" ""
+}
+
+# boots_next STATUS TEXT [PATH...]: initramfs.sh says that of an image with these modules
+boots_next()
+{
+	local wanted=$1 text=$2 status=0
+
+	shift 2
+	printf '%s\n' init usr/bin "$@" >/boot/listing
+	"$TOP/dkms/initramfs.sh" --tell "$kver" >"$out" 2>&1 || status=$?
+	is "exit status" "$status" "$wanted" || { cat "$out"; return 1; }
+	has "$out" "$text"
+}
+
+boots_what()
+{
+	local at=usr/lib/modules/$kver stock=kernel/drivers/gpu/drm/amd/amdgpu/amdgpu.ko
+
+	booting
+	boots_next 3 "$kver: not known: $image cannot be listed"
+	program lsinitramfs <<<'cat /boot/listing'
+	boots_next 0 "$kver: updates/dkms/amdgpu.ko, with kfd_gpreempt; nothing else is in $image" $at/updates/dkms/amdgpu.ko.xz
+	boots_next 0 "$kver: updates/dkms/amdgpu.ko, with kfd_gpreempt"
+	boots_next 1 "$kver: $stock, as it is in $image; modprobe finds updates/dkms/amdgpu.ko" $at/$stock
+	has "$out" "remedy: dracut --force"
+	boots_next 1 "$stock and updates/dkms/amdgpu.ko, as it is" $at/$stock $at/updates/dkms/amdgpu.ko
+	maker update-initramfs
+	boots_next 1 "remedy: update-initramfs -u -k $kver" $at/$stock.zst
+	# The listing breaks off.
+	program lsinitramfs <<<'echo kernel; echo kernel/x86/microcode; exit 1'
+	boots_next 3 "$kver: not known: $image cannot be listed"
+	rm "$image"
+	boots_next 3 "$kver: updates/dkms/amdgpu.ko, with kfd_gpreempt, if it boots without an initramfs"
+	rm "/lib/modules/$kver/updates/dkms/amdgpu.ko"
+	depmod "$kver"
+	echo old >"$image"
+	program lsinitrd <<<'sed "s/^/-rw-r--r--   1 root     root   2048 Jan  1 1970 /" /boot/listing'
+	boots_next 0 "$kver: $stock, without kfd_gpreempt" $at/$stock
+	boots_next 1 "updates/dkms/amdgpu.ko, as it is in $image" $at/updates/dkms/amdgpu.ko
+}
+
 # No driver but AMD's has a version.
 no_version()
 {
 	not grep -rn 'MODULE_VERSION\|MODULE_INFO(version' "$TOP/dkms" "$TOP/kfd_gpreempt"
 }
 
-plan 12
+plan 20
 tap "an enrolled key counts, unless its deletion waits" in_moklist
 tap "a key in the firmware's db counts where the kernel takes it" in_db
 tap "a key that was asked for is not asked for again" asked_for
@@ -388,4 +638,12 @@ tap "no key, half a key, no openssl and no mokutil each have a remedy" no_key_an
 tap "no build of ours says to be a version of amdgpu" no_version
 tap "DKMS installs our amdgpu, which has no version, beside the stock one" dkms_installs
 tap "for a kernel that comes later as well" dkms_autoinstalls
+tap "initramfs-tools makes the image, or it is said that it did not" initramfs_tools
+tap "dracut makes the image on Debian" dracut_on_debian
+tap "dracut makes the image of an EL, if there is an amdgpu in it" dracut_on_el
+tap "mkinitcpio, booster and kernel-install make theirs" other_makers
+tap "a unified image is made by kernel-install, or it is said" unified_image
+tap "where there is no image, none is noted as made" none_at_all
+tap "what is not made is said once, and tried again when asked" told_once
+tap "the amdgpu that boots next is known, or said to be not" boots_what
 finish
