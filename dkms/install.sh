@@ -173,6 +173,7 @@ scheduler_in_amd()
 		    "the kernel keeps the amdgpu that it has" "make AMD's driver build: dkms build amdgpu/$v -k $kver --force"
 	fi
 	if amd_has_scheduler "$kver"; then
+		"$top/dkms/initramfs.sh" --tell "$kver" || true
 		say "AMD's amdgpu $v with $me $version is installed for $kver; scheduling is off until you turn it on"
 	else
 		say "AMD's amdgpu $v is installed for $kver without the scheduler:" >&2
@@ -286,5 +287,6 @@ if [ -z "$root" ]; then
 fi
 dkms install "$me/$version" -k "$kver" --force-version-override "${args[@]}"
 depmod_root "$kver"
+[ -n "$root" ] || "$top/dkms/initramfs.sh" --tell "$kver" || true
 say "amdgpu with $me $version is installed for $kver, beside the stock one; scheduling is off until you turn it on"
 say "it is used from the next load of amdgpu on; see README.md for how to turn it on, and 'make uninstall' undoes all this"

@@ -182,9 +182,11 @@ static void check_version(struct report *r, const struct driver *d)
 static void check_rights(struct report *r)
 {
 	bool usable = !access("/dev/kfd_gpreempt", R_OK | W_OK);
+	char how[512];
 
-	answer(r, usable, "/dev/kfd_gpreempt can be opened", usable ? "yes" : strerror(errno),
-	       "join the group render (the package's udev rule gives it to that group), or be root");
+	if (!usable)
+		snprintf(how, sizeof(how), "%s", strerror(errno));
+	answer(r, usable, "/dev/kfd_gpreempt can be opened", usable ? "yes" : how, (how_to_open(how, sizeof(how)), how));
 }
 
 static void check_enabled(struct report *r)

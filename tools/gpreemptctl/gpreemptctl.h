@@ -127,6 +127,7 @@ int open_scheduler(struct gpreempt **g);
 
 /* target.c: the queues that -p, -g, -q and --cgroup name */
 int open_cgroup(const char *name);
+void how_to_open(char *text, size_t size);
 bool cgroups_are_v2(void);
 int get_target(const struct options *o, struct gpreempt_target *target);
 void put_target(const struct gpreempt_target *target);

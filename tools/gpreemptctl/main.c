@@ -247,6 +247,7 @@ int fail_system(int error, const char *format, ...)
 int open_scheduler(struct gpreempt **g)
 {
 	int error = gpreempt_open(g);
+	char how[512];
 
 	switch (error) {
 	case 0:
@@ -259,7 +260,8 @@ int open_scheduler(struct gpreempt **g)
 		return fail(EXIT_NO_MODULE, "/dev/kfd_gpreempt speaks an older ABI than this program; update the module");
 	case -EACCES:
 	case -EPERM:
-		return fail(EXIT_DENIED, "/dev/kfd_gpreempt: %s; members of the group render may open it", strerror(-error));
+		how_to_open(how, sizeof(how));
+		return fail(EXIT_DENIED, "/dev/kfd_gpreempt: %s; %s", strerror(-error), how);
 	}
 	return fail(EXIT_FAILED, "/dev/kfd_gpreempt: %s", strerror(-error));
 }

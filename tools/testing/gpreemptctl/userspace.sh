@@ -688,6 +688,65 @@ doctor_knows_whose_driver_it_is()
 	not grep -q 'supported series' "$scratch/out"
 }
 
+# udev carries out the rule on a device that is everywhere, in a folder that stands for /dev.
+device_node_has_the_rights_of_dev_kfd()
+{
+	local rules=$TOP/dist/70-kfd-gpreempt.rules
+
+	command -v udevadm >/dev/null || skip "udevadm is not installed"
+	unshare --mount true 2>/dev/null && [ -d /sys/devices/virtual/mem/kmsg ] || skip "no mount namespace can be made here"
+	# follows MODE GROUP WANTED: of /dev/kfd; - is without
+	cat >"$scratch/follows" <<-'END'
+		set -e
+		mount -t tmpfs fake /dev
+		mount -t tmpfs fake /run
+		mkdir -p /run/udev/rules.d
+		sed 's/^KERNEL=="kfd_gpreempt"/KERNEL=="kmsg"/' "$1" >/run/udev/rules.d/70-kfd-gpreempt.rules
+		mknod -m 600 /dev/null c 1 3
+		mknod -m 600 /dev/kmsg c 1 11
+		if [ "$2" != - ]; then
+			: >/dev/kfd
+			chmod "$2" /dev/kfd
+			chgrp "$3" /dev/kfd
+		fi
+		udevadm test --action=add /sys/devices/virtual/mem/kmsg >/run/log 2>&1
+		[ "$(stat -c '%a %G' /dev/kmsg)" = "$4" ] || grep -E "[Mm]ode.*0?${4% *}\>" /run/log || { cat /run/log; exit 1; }
+	END
+	unshare --mount sh "$scratch/follows" "$rules" 0666 video "666 video"
+	unshare --mount sh "$scratch/follows" "$rules" 0660 video "660 video"
+	unshare --mount sh "$scratch/follows" "$rules" 0600 root "600 root"
+	grep -q '^render:' /etc/group || skip "there is no group render"
+	unshare --mount sh "$scratch/follows" "$rules" - - "660 render"
+	# Its rules may be carried out after ours.
+	grep -qE '^KERNEL=="kfd", .*RUN\+="/usr/bin/udevadm trigger --action=change --sysname-match=kfd_gpreempt"$' "$rules"
+}
+
+# denied MODE OF_KFD: what a user is told who may not open /dev/kfd_gpreempt; both are root's, and group tty's
+denied()
+{
+	status=0
+	unshare --mount sh -c '
+		set -e
+		mount -t tmpfs fake /dev
+		cp "$0" /dev/gpreemptctl
+		: >/dev/kfd
+		: >/dev/kfd_gpreempt
+		chgrp tty /dev/kfd /dev/kfd_gpreempt
+		chmod "$1" /dev/kfd_gpreempt
+		chmod "$2" /dev/kfd
+		exec setpriv --reuid=65534 --regid=65534 --clear-groups /dev/gpreemptctl list' "$prefix/usr/bin/gpreemptctl" "$@" 2>"$err" || status=$?
+	is "exit status" "$status" 4
+}
+
+who_may_not_open_it_is_told_what_does()
+{
+	unshare --mount true 2>/dev/null || skip "no mount namespace can be made here"
+	denied 0660 0660
+	has "$err" "it has mode 0660, group tty, and /dev/kfd mode 0660, group tty: members of the group tty may open both"
+	denied 0660 0666
+	has "$err" "it has mode 0660, group tty, and /dev/kfd mode 0666, group tty: udevadm trigger --action=change --sysname-match=kfd_gpreempt"
+}
+
 # boots STATUS LINE...: the program beside gpreemptctl says that of what boots next
 boots()
 {
@@ -1062,7 +1121,7 @@ scripts_are_clean()
 	linted tools/testing/gpreemptctl/*.sh tools/testing/deps.sh
 }
 
-plan 31
+plan 33
 must builds_without_warnings builds_without_warnings
 tap builds_into_one_folder_take_turns builds_into_one_folder_take_turns
 tap wrong_usage_is_told wrong_usage_is_told
@@ -1079,6 +1138,8 @@ tap completion_offers_what_there_is completion_offers_what_there_is
 must install_puts_everything_in_place install_puts_everything_in_place
 tap doctor_knows_secure_boot doctor_knows_secure_boot
 tap doctor_knows_whose_driver_it_is doctor_knows_whose_driver_it_is
+tap device_node_has_the_rights_of_dev_kfd device_node_has_the_rights_of_dev_kfd
+tap who_may_not_open_it_is_told_what_does who_may_not_open_it_is_told_what_does
 tap doctor_knows_what_boots_next doctor_knows_what_boots_next
 tap doctor_knows_what_dkms_has doctor_knows_what_dkms_has
 tap doctor_counts_queues_against_slots doctor_counts_queues_against_slots
