@@ -4,7 +4,8 @@
  *
  * Tunables are set once. Cgroups, and processes that have queues, are looked for; with --follow
  * again and again, since they come and go. A process that was given a priority in another way keeps
- * it. What --follow gave it takes back when it ends.
+ * it. What --follow gave it takes back when it ends. A rule that can never fit is told, whether it is
+ * applied or checked; one that fits nothing now only by --check.
  *
  * Without cgroup v2, cgroups have no priority. There a line `cgroup' is about processes, like the
  * others, and /proc/PID/cgroup says where one is in any hierarchy.
@@ -12,6 +13,7 @@
 #include "gpreemptctl.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -20,6 +22,7 @@
 #include <unistd.h>
 
 #include "match.h"
+#include "places.h"
 
 #define DEFAULT_FILE	"/etc/gpreempt.conf"
 /* A process that starts is noticed within this time. */
@@ -36,18 +39,28 @@ enum kind {
 };
 
 /**
+ * struct place - a cgroup that a rule fits
+ * @device: its file system
+ * @inode: in there
+ */
+struct place {
+	dev_t device;
+	ino_t inode;
+};
+
+/**
  * struct rule - a line of the file
  * @kind: what it is about
  * @line: its number
- * @name: of the tunable; directory of the cgroup; path of the program. Allocated
+ * @name: of the tunable; directory of the cgroup, or path of the program, may be patterns. Allocated
  * @value: of the tunable. Allocated
  * @uid: the user
  * @priority: of a class
  * @stay: of a job: off one GPU, it stays on the others
  * @share: of a cgroup: what it has of each device's time
  * @follow_stop: of a cgroup: where its queues are while a process of it is stopped; &enum gpreempt_follow_stop
- * @device: file system of the cgroup that has it, with @inode
- * @inode: of that cgroup; 0: none has it yet
+ * @places: cgroups that have it
+ * @nr_places: their number
  */
 struct rule {
 	enum kind kind;
@@ -59,8 +72,8 @@ struct rule {
 	bool stay;
 	struct gpreempt_set_share share;
 	unsigned int follow_stop;
-	dev_t device;
-	ino_t inode;
+	struct place *places;
+	unsigned int nr_places;
 };
 
 /**
@@ -137,10 +150,63 @@ static void forget_rules(struct config *c)
 	for (i = 0; i < c->nr_rules; i++) {
 		free(c->rules[i].name);
 		free(c->rules[i].value);
+		free(c->rules[i].places);
 	}
 	free(c->rules);
 	c->rules = NULL;
 	c->nr_rules = 0;
+}
+
+static bool is_of_cgroup(const struct rule *rule)
+{
+	return rule->kind == KIND_CGROUP || rule->kind == KIND_JOB || rule->kind == KIND_SHARE || rule->kind == KIND_STOP;
+}
+
+/* Of two lines of one kind the first that fits counts. */
+static bool is_hidden_by(const struct rule *later, const struct rule *first)
+{
+	if (later->kind != first->kind || later->kind == KIND_TUNABLE)
+		return false;
+	if (later->kind == KIND_USER)
+		return later->uid == first->uid;
+	return !strcmp(first->name, later->name) || (!match_is_pattern(later->name) && match_path(first->name, later->name));
+}
+
+/* The last rule goes, with a reason, if it can never fit. Return: does it? The exit status, said. */
+static int drop_if_never(struct config *c)
+{
+	struct rule *rule = &c->rules[c->nr_rules - 1];
+	char why[MATCH_WHY], what[MATCH_WHY + 64];
+	bool never = false;
+	unsigned int i;
+
+	if (is_of_cgroup(rule))
+		never = match_cgroup_never(rule->name, why);
+	else if (rule->kind == KIND_EXE)
+		never = exe_never(rule->name, why);
+	for (i = 0; i < c->nr_rules - 1 && !never; i++) {
+		never = is_hidden_by(rule, &c->rules[i]);
+		snprintf(why, sizeof(why), "line %u has it already", c->rules[i].line);
+	}
+	if (!never)
+		return 0;
+	snprintf(what, sizeof(what), "can never fit: %s: ", why);
+	complain(c, c->line, what, rule->name, IGNORED);
+	free(rule->name);
+	c->nr_rules--;
+	return EXIT_FAILED;
+}
+
+/* Containers have names and labels; those know only who has started them. */
+static bool is_of_container(const char *word)
+{
+	static const char *const words[] = { "container", "docker", "podman", "image", "label", "pod", "namespace" };
+	unsigned int i;
+
+	for (i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (!strcmp(word, words[i]))
+			return true;
+	return false;
 }
 
 /* KIND NAME = PRIORITY */
@@ -162,6 +228,9 @@ static int read_class(struct config *c, char *left, const char *right)
 		kind = KIND_USER;
 	else if (!strcmp(left, "cgroup"))
 		kind = KIND_CGROUP;
+	else if (is_of_container(left))
+		return complain(c, c->line, "names of containers are not known here; write `cgroup system.slice/docker-ID*.scope`, with the ID that docker ps shows, not: ",
+				left, IGNORED);
 	else
 		return complain(c, c->line, "neither exe nor user nor cgroup: ", left, IGNORED);
 	if (kind == KIND_EXE && *name != '/')
@@ -173,7 +242,7 @@ static int read_class(struct config *c, char *left, const char *right)
 	rule = add_rule(c, kind, name);
 	rule->uid = uid;
 	rule->priority = priority;
-	return 0;
+	return drop_if_never(c);
 }
 
 /* cgroup DIR = leave|stay */
@@ -189,7 +258,7 @@ static int read_job(struct config *c, char *left, const char *right)
 	if (!stay && strcmp(right, "leave"))
 		return complain(c, c->line, "neither leave nor stay: ", right, IGNORED);
 	add_rule(c, KIND_JOB, match_trim(name))->stay = stay;
-	return 0;
+	return drop_if_never(c);
 }
 
 /* cgroup DIR = weight=N min=PERCENT max=PERCENT */
@@ -205,7 +274,7 @@ static int read_share(struct config *c, char *left, char *right)
 	if (!parse_share(right, &share, why))
 		return complain(c, c->line, why, "", IGNORED);
 	add_rule(c, KIND_SHARE, match_trim(name))->share = share;
-	return 0;
+	return drop_if_never(c);
 }
 
 /* cgroup DIR = always|never|node */
@@ -221,7 +290,7 @@ static int read_stop(struct config *c, char *left, const char *right)
 	if (!parse_follow_stop(right, &follow_stop))
 		return complain(c, c->line, "neither always nor never nor node: ", right, IGNORED);
 	add_rule(c, KIND_STOP, match_trim(name))->follow_stop = follow_stop;
-	return 0;
+	return drop_if_never(c);
 }
 
 static int read_section(struct config *c, const char *line)
@@ -323,6 +392,24 @@ static int check_tunables(const struct config *c)
 	return status;
 }
 
+/* Nothing is wrong with such a rule: what it names may come. */
+static void tell_what_fits_nothing(const struct config *c)
+{
+	const struct rule *rule;
+	unsigned int i;
+
+	for (i = 0; i < c->nr_rules; i++) {
+		rule = &c->rules[i];
+		if (is_of_cgroup(rule) && rule->kind != KIND_CGROUP && !cgroups_are_v2())
+			printf("%s:%u: fits nothing now: %s: here cgroups are not of version 2, which it takes\n", c->path, rule->line,
+			       rule->name);
+		else if (is_of_cgroup(rule) && !fits_a_cgroup(rule->name))
+			printf("%s:%u: fits nothing now: there is no cgroup %s\n", c->path, rule->line, rule->name);
+		else if (rule->kind == KIND_EXE && !exe_is_there(rule->name))
+			printf("%s:%u: fits nothing now: there is no program %s\n", c->path, rule->line, rule->name);
+	}
+}
+
 static int apply_tunables(const struct config *c)
 {
 	int status = EXIT_DONE;
@@ -355,34 +442,77 @@ static int set_cgroup(const struct rule *rule, struct gpreempt *g, int fd, ino_t
 					gpreempt_set_priority(g, &target, rule->priority);
 }
 
-/* Another cgroup in the same place is another cgroup, and has nothing yet. */
-static int apply_cgroup(const struct config *c, struct rule *rule, struct gpreempt *g, bool wait_for_it)
-{
-	struct stat now;
-	int r, fd = open_cgroup(rule->name);
+/**
+ * struct visit - a rule looks for its cgroups
+ * @c: the rules
+ * @rule: this one
+ * @g: the device
+ * @places: those that had it before
+ * @nr_places: their number
+ * @status: exit status
+ */
+struct visit {
+	const struct config *c;
+	struct rule *rule;
+	struct gpreempt *g;
+	struct place *places;
+	unsigned int nr_places;
+	int status;
+};
 
-	if (fd < 0) {
-		rule->inode = 0;
-		return fd == -ENOENT && wait_for_it ? 0 : fail_system(fd, "%s:%u: %s", c->path, rule->line, rule->name);
-	}
-	r = 0;
-	if (fstat(fd, &now)) {
-		r = fail_system(-errno, "%s:%u: %s", c->path, rule->line, rule->name);
-	} else if (now.st_ino != rule->inode || now.st_dev != rule->device) {
-		r = set_cgroup(rule, g, fd, now.st_ino);
-		if (r)
-			r = fail_errno(r, "%s:%u: %s", c->path, rule->line, rule->name);
-		/* Also after an error: it would be the same again. */
-		rule->device = now.st_dev;
-		rule->inode = now.st_ino;
-	}
-	close(fd);
-	return r;
+static bool has_place(const struct place *places, unsigned int nr, const struct stat *s)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		if (places[i].inode == s->st_ino && places[i].device == s->st_dev)
+			return true;
+	return false;
 }
 
-static bool is_of_cgroup(const struct rule *rule)
+static bool has_earlier_rule(const struct visit *v, const struct stat *s)
 {
-	return rule->kind == KIND_CGROUP || rule->kind == KIND_JOB || rule->kind == KIND_SHARE || rule->kind == KIND_STOP;
+	const struct rule *rule;
+
+	for (rule = v->c->rules; rule < v->rule; rule++)
+		if (rule->kind == v->rule->kind && has_place(rule->places, rule->nr_places, s))
+			return true;
+	return false;
+}
+
+/* Another cgroup in the same place is another cgroup, and has nothing yet. */
+static void apply_place(const char *path, void *data)
+{
+	int r, fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct visit *v = data;
+	struct stat now;
+
+	/* It may be gone by now. */
+	if (fd < 0 || fstat(fd, &now)) {
+		if (fd >= 0 || errno != ENOENT)
+			v->status = fail_system(-errno, "%s:%u: %s", v->c->path, v->rule->line, path);
+	} else if (!has_earlier_rule(v, &now)) {
+		r = has_place(v->places, v->nr_places, &now) ? 0 : set_cgroup(v->rule, v->g, fd, now.st_ino);
+		if (r)
+			v->status = fail_errno(r, "%s:%u: %s", v->c->path, v->rule->line, path);
+		/* Also after an error: it would be the same again. */
+		v->rule->places = grow(v->rule->places, v->rule->nr_places, sizeof(*v->rule->places));
+		v->rule->places[v->rule->nr_places++] = (struct place){ .device = now.st_dev, .inode = now.st_ino };
+	}
+	if (fd >= 0)
+		close(fd);
+}
+
+static int apply_cgroup(const struct config *c, struct rule *rule, struct gpreempt *g, bool wait_for_it)
+{
+	struct visit visit = { .c = c, .rule = rule, .g = g, .places = rule->places, .nr_places = rule->nr_places };
+
+	rule->places = NULL;
+	rule->nr_places = 0;
+	if (!find_places(rule->name, apply_place, &visit) && !wait_for_it)
+		visit.status = fail_system(-ENOENT, "%s:%u: %s", c->path, rule->line, rule->name);
+	free(visit.places);
+	return visit.status;
 }
 
 static int apply_cgroups(struct config *c, struct gpreempt *g, bool wait_for_them)
@@ -400,7 +530,7 @@ static bool fits(const struct rule *rule, const char *exe, uid_t uid, const char
 {
 	switch (rule->kind) {
 	case KIND_EXE:
-		return !strcmp(rule->name, exe);
+		return match_path(rule->name, exe);
 	case KIND_USER:
 		return rule->uid == uid;
 	case KIND_CGROUP:
@@ -513,26 +643,25 @@ static int apply_rules(struct config *c, bool follow)
 	return cgroups ? cgroups : status;
 }
 
-static void take_back_cgroup(const struct rule *rule, struct gpreempt *g)
+static void take_back_place(const char *path, void *data)
 {
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct gpreempt_set_share share = { .flags = GPREEMPT_SHARE_CLEAR };
-	struct gpreempt_target target;
+	const struct visit *v = data;
 	struct stat now;
-	int fd = open_cgroup(rule->name);
 
 	if (fd < 0)
 		return;
-	target = gpreempt_target_cgroup(fd);
-	share.target = target;
-	if (!fstat(fd, &now) && now.st_ino == rule->inode && now.st_dev == rule->device) {
-		if (rule->kind == KIND_JOB)
-			gpreempt_set_job(g, &target, 0, GPREEMPT_JOB_CLEAR);
-		else if (rule->kind == KIND_SHARE)
-			gpreempt_set_share(g, &share);
-		else if (rule->kind == KIND_STOP)
-			gpreempt_set_param(g, &target, GPREEMPT_PARAM_FOLLOW_STOP, GPREEMPT_FOLLOW_STOP_NODE);
-		else if (rule->kind == KIND_CGROUP)
-			gpreempt_clear_priority(g, &target);
+	share.target = gpreempt_target_cgroup(fd);
+	if (!fstat(fd, &now) && has_place(v->rule->places, v->rule->nr_places, &now)) {
+		if (v->rule->kind == KIND_JOB)
+			gpreempt_set_job(v->g, &share.target, 0, GPREEMPT_JOB_CLEAR);
+		else if (v->rule->kind == KIND_SHARE)
+			gpreempt_set_share(v->g, &share);
+		else if (v->rule->kind == KIND_STOP)
+			gpreempt_set_param(v->g, &share.target, GPREEMPT_PARAM_FOLLOW_STOP, GPREEMPT_FOLLOW_STOP_NODE);
+		else if (v->rule->kind == KIND_CGROUP)
+			gpreempt_clear_priority(v->g, &share.target);
 	}
 	close(fd);
 }
@@ -557,8 +686,8 @@ static void take_back(struct config *c)
 
 	if (!gpreempt_open(&g)) {
 		for (r = 0; r < c->nr_rules; r++)
-			if (is_of_cgroup(&c->rules[r]) && c->rules[r].inode)
-				take_back_cgroup(&c->rules[r], g);
+			if (is_of_cgroup(&c->rules[r]) && c->rules[r].nr_places)
+				find_places(c->rules[r].name, take_back_place, &(struct visit){ .rule = &c->rules[r], .g = g });
 		nr = gpreempt_list_queues(g, &all, &queues);
 		for (i = 0; i < nr; i++)
 			take_back_process(c, g, &queues[i]);
@@ -611,7 +740,9 @@ int cmd_apply(const struct options *o)
 		status = read_config(&c);
 		r = o->check ? check_tunables(&c) : apply_tunables(&c);
 		status = status ? status : r;
-		if (!o->check) {
+		if (o->check) {
+			tell_what_fits_nothing(&c);
+		} else {
 			r = apply_rules(&c, false);
 			status = status ? status : r;
 		}

@@ -269,6 +269,52 @@ system.slice/a.service node
 batch.slice node"
 }
 
+# applied N: what has been set, once there are so many lines
+applied()
+{
+	becomes "$1" eval 'grep -c . "$MACHINE/params" 2>/dev/null'
+	sort "$MACHINE/params" >"$MACHINE/params.sorted"
+	mv "$MACHINE/params.sorted" "$MACHINE/params"
+}
+
+patterns_name_the_cgroups_that_there_are()
+{
+	local pid
+
+	machine
+	mkdir -p "$top"/system.slice/docker-{12,34}.scope "$top/system.slice/docker-12.scope/docker-56.scope" "$top/user.slice/docker-78.scope"
+	apply 0 <<-'END'
+		[stops]
+		cgroup system.slice/docker-1?.scope = never
+		cgroup system.slice/docker-*.scope = always
+		cgroup /sys/fs/cgroup/*.slice/[ab].service = never
+	END
+	applied 4
+	stops "system.slice/a.service never
+system.slice/b.service never
+system.slice/docker-12.scope never
+system.slice/docker-34.scope always"
+	rm "$MACHINE/params"
+	# One that comes later, and one that is gone and comes again.
+	"$built/ctl" apply --follow -i 0.05 "$conf" 2>"$err" &
+	pid=$!
+	applied 4
+	mkdir "$top/system.slice/docker-9.scope"
+	applied 5
+	rmdir "$top/system.slice/docker-9.scope"
+	sleep 0.3
+	mkdir "$top/system.slice/docker-8.scope"
+	applied 6
+	kill $pid
+	wait $pid
+	is "messages" "$(cat "$err")" ""
+	is "taken back" "$(grep -c . "$MACHINE/params")" 11
+	# Nothing fits: once that is a mistake, and --follow waits.
+	apply 1 <<<"[stops]
+cgroup system.slice/lxc-*.scope = never"
+	has "$err" "$conf:2: system.slice/lxc-*.scope: No such file"
+}
+
 containers_follow_stops_by_annotation_or_configuration()
 {
 	local which="annotation kfd-gpreempt/follow-stop" force="; what the GPU's node says is in force"
@@ -378,11 +424,12 @@ gpreemptctl: set runtime=50000 period=100000: does not fit; nothing changed"
 	is "message" "$(cat "$err")" "gpreemptctl: set runtime=5: the module knows of no reservations; update it"
 }
 
-plan 10
+plan 11
 must "builds without warnings" builds_without_warnings
 for t in containers_have_a_share_by_annotation_or_class containers_may_not_have_more_than_their_share \
 	containers_that_ask_need_shares steps_have_a_share_by_option_or_class weights_that_do_not_count_are_told \
-	cgroups_follow_stops_by_command_or_configuration containers_follow_stops_by_annotation_or_configuration \
+	cgroups_follow_stops_by_command_or_configuration patterns_name_the_cgroups_that_there_are \
+	containers_follow_stops_by_annotation_or_configuration \
 	steps_follow_stops_by_option_or_configuration reservations_are_answered_with_figures; do
 	tap $t $t
 done

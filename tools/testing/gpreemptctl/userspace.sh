@@ -231,7 +231,7 @@ help_names_everything()
 	is "version" "$(ctl --version)" "gpreemptctl $version (kfd_gpreempt)"
 }
 
-# config STATUS MESSAGE...: what apply --check says of the file on stdin; all it says
+# config STATUS MESSAGE...: what apply --check says of the file on stdin; all it says, but for rules that fit nothing on this machine
 config()
 {
 	local wanted=$1 message
@@ -243,7 +243,7 @@ config()
 		has "$err" "$conf:$message"
 	done
 	is "number of messages" "$(grep -c . "$err")" $#
-	is "output" "$(cat "$scratch/out")" ""
+	is "output" "$(grep -v '^[^ ]*:[0-9]*: fits nothing now: ' "$scratch/out")" ""
 }
 
 a_good_configuration_is_not_mentioned()
@@ -251,7 +251,7 @@ a_good_configuration_is_not_mentioned()
 	config 0 <"$TOP/dist/gpreempt.conf"
 	# With all that it suggests, for a user that is here.
 	sed -E 's/^#([a-z])/\1/; s/^user training/user root/' "$TOP/dist/gpreempt.conf" >"$scratch/all"
-	is "suggestions" "$(grep -cE '^(poll_us|cgroup|exe|user) ' "$scratch/all")" 7
+	is "suggestions" "$(grep -cE '^(poll_us|cgroup|exe|user) ' "$scratch/all")" 8
 	config 0 <"$scratch/all"
 	config 0 </dev/null
 	printf '\t[classes]  \n\n  exe   /opt/a b=c/train =  -5 \n\tuser\t12345 = latency\n#x\n[tunables]\ngpreempt_enable=Y\npolicy = edf' | config 0
@@ -321,9 +321,164 @@ bad_lines_are_told_one_by_one()
 	END
 	# A line that is longer than any buffer, without an end.
 	{ printf '[classes]\nexe /'; head -c 100000 /dev/zero | tr '\0' x; printf ' = 5\n[tunables]\n'; head -c 100000 /dev/zero | tr '\0' =; } >"$scratch/long"
-	config 1 "4: there is no tunable" <"$scratch/long"
+	config 1 "2: can never fit: no program has a path" "4: there is no tunable" <"$scratch/long"
 	head -c 20000 /dev/urandom >"$conf"
 	status 1 ctl apply --check "$conf"
+}
+
+# Names that no cgroup has, and why
+rules_that_can_never_fit_are_told()
+{
+	local name why long messages=() kind
+
+	long=$(head -c 256 /dev/zero | tr '\0' x)
+	while IFS='|' read -r name why; do
+		echo "cgroup $name = batch"
+		messages+=("$((${#messages[@]} + 2)): can never fit: $why: $name; the line is ignored")
+	done >"$scratch/rules" <<-END
+		/system.slice/a.service|it is not below /sys/fs/cgroup; write system.slice/a.service
+		/opt/a|it is not below /sys/fs/cgroup; write opt/a
+		/sys/fs/cgroups/a|it is not below /sys/fs/cgroup; write sys/fs/cgroups/a
+		system.slice/../a|\`..\` is no part of a cgroup's name
+		./a|\`.\` is no part of a cgroup's name
+		a//b|there is nothing between two of its slashes
+		a /b|\`a \` has a blank at its end
+		"a"|write it without quotes
+		'system.slice/a.service'|write it without quotes
+		$long|\`xxxxxxxxxxxxxxxxxxxx...\` is longer than a name can be, 255
+		a/cgroup.procs|\`cgroup.procs\` is a file in a cgroup
+		system.slice/inference|\`inference\`: in system.slice names end in .service, .scope, .slice, .socket, .mount or .swap
+		user.slice/1000|\`1000\`: in user.slice names end in .service, .scope, .slice, .socket, .mount or .swap
+		system.slice/a.timer|\`a.timer\`: in system.slice names end in .service, .scope, .slice, .socket, .mount or .swap
+		system.slice/a.Service|\`a.Service\`: in system.slice names end in .service, .scope, .slice, .socket, .mount or .swap
+		system.slice/.service|\`.service\`: in system.slice names end in .service, .scope, .slice, .socket, .mount or .swap
+		system.slice/docker-*.scopes|\`docker-*.scopes\`: in system.slice names end in .service, .scope, .slice, .socket, .mount or .swap
+		system.slice/a b.service|\`a b.service\`: no name of a unit has a blank in it
+		system.slice/a+b.service|\`a+b.service\`: no name of a unit has \`+\` in it
+		system.slice/%i.service|\`%i.service\`: no name of a unit has \`%\` in it
+		system.slice/naïve.service|\`naïve.service\`: no name of a unit has the byte 0xc3 in it
+		a\$b.service|\`a\$b.service\`: no name of a unit has \`\$\` in it
+		system.slice/a@.service|\`a@.service\` is a template; write a@*.service
+		-.slice|\`-.slice\` is what systemd calls the top, /sys/fs/cgroup
+		a--b.slice|\`a--b.slice\`: between two - of a slice's name, and beside them, there is something
+		-a.slice|\`-a.slice\`: between two - of a slice's name, and beside them, there is something
+		user-1000.slice|\`user-1000.slice\` is in user.slice: write user.slice/user-1000.slice
+		user-*.slice|\`user-*.slice\` is not at the top: write user.slice/user-*.slice
+		system.slice/user-1000.slice|\`user-1000.slice\` is in user.slice: write user.slice/user-1000.slice
+		system.slice/machine.slice|\`machine.slice\` is at the top, not in system.slice: systemd has x-y.slice in x.slice
+		*.slice/machine.slice|\`machine.slice\` is at the top, not in *.slice: systemd has x-y.slice in x.slice
+		**/a.service|** is no pattern here: * stands for what is between two slashes
+		system.slice/[a.service|its [ has no ]
+		system.slice/{a,b}.service|braces are no pattern here: write a line for each
+	END
+	{ echo "[classes]"; cat "$scratch/rules"; } | config 1 "${messages[@]}"
+	for kind in jobs:stay shares:weight=5 stops:never; do
+		printf '[%s]\ncgroup a//b = %s\n' "${kind%%:*}" "${kind#*:}" | config 1 "2: can never fit: there is nothing between"
+	done
+	printf '[classes]\ncgroup a\001b = 5\n' | config 1 "2: can never fit: it has the byte 0x1 in it"
+}
+
+programs_that_can_never_run_are_told()
+{
+	local real=$scratch/programs/train
+
+	mkdir -p "$scratch/programs"
+	cp /bin/true "$real"
+	ln -s train "$scratch/programs/link"
+	ln -s programs "$scratch/folder"
+	printf '#!/bin/sh\n' >"$scratch/programs/script"
+	chmod +x "$scratch/programs/script"
+	config 1 "3: can never fit: it is a link; write $real: $scratch/programs/link; the line is ignored" \
+		"4: can never fit: it is a link; write $real: $scratch/folder/train; the line is ignored" \
+		"5: can never fit: its folder is a link; write $scratch/programs/later: $scratch/folder/later; the line is ignored" \
+		"6: can never fit: it is a script; write the program of its first line: $scratch/programs/script; the line is ignored" \
+		"7: can never fit: it is no file: $scratch/programs; the line is ignored" \
+		"8: can never fit: no program has a path with //, /./ or /../ in it" \
+		"9: can never fit: no program has a path with //" "10: can never fit: no program has a path with //" <<-END
+		[classes]
+		exe $real = 5
+		exe $scratch/programs/link = 5
+		exe $scratch/folder/train = 5
+		exe $scratch/folder/later = 5
+		exe $scratch/programs/script = 5
+		exe $scratch/programs = 5
+		exe $scratch/programs/../train = 5
+		exe $scratch/programs//train = 5
+		exe $scratch/programs/ = 5
+	END
+}
+
+# The first line that fits counts.
+rules_behind_one_that_fits_are_told()
+{
+	config 1 "3: can never fit: line 2 has it already: a/b; the line is ignored" \
+		"5: can never fit: line 4 has it already: system.slice/docker-12.scope; the line is ignored" \
+		"8: can never fit: line 7 has it already: 0; the line is ignored" \
+		"10: can never fit: line 9 has it already: /opt/train/bin; the line is ignored" <<-END
+		[classes]
+		cgroup a/b = 5
+		cgroup a/b = 6
+		cgroup system.slice/docker-*.scope = 5
+		cgroup system.slice/docker-12.scope = 6
+		cgroup system.slice/*.scope = 6
+		user root = 5
+		user 0 = 6
+		exe /opt/*/bin = 5
+		exe /opt/train/bin = 6
+		[stops]
+		cgroup a/b = never
+	END
+}
+
+containers_have_no_names_here()
+{
+	config 1 "2: names of containers are not known here; write \`cgroup system.slice/docker-ID*.scope\`, with the ID that docker ps shows, not: container; the line is ignored" \
+		"3: names of containers are not known here" <<-'END'
+		[classes]
+		container web = batch
+		image vllm:latest = latency
+	END
+}
+
+# Whether there are cgroups here depends on the machine: a folder stands for them.
+rules_that_fit_nothing_now_are_told()
+{
+	unshare --mount true 2>/dev/null || skip "no mount namespace can be made here"
+	cat >"$conf" <<-'END'
+		[classes]
+		cgroup system.slice/here.service = 5
+		cgroup system.slice/docker-*.scope = 5
+		cgroup system.slice/lxc-*.scope = 5
+		cgroup /sys/fs/cgroup/system.slice/gone.service = 5
+		cgroup a=b = 5
+		exe /opt/nowhere/train = 5
+		exe /opt/nowhere/* = 5
+		exe /usr/bin/ba?h = 5
+		[jobs]
+		cgroup docker-*x = stay
+	END
+	cat >"$scratch/wanted" <<-END
+		$conf:4: fits nothing now: there is no cgroup system.slice/lxc-*.scope
+		$conf:5: fits nothing now: there is no cgroup /sys/fs/cgroup/system.slice/gone.service
+		$conf:6: fits nothing now: there is no cgroup a=b
+		$conf:7: fits nothing now: there is no program /opt/nowhere/train
+		$conf:8: fits nothing now: there is no program /opt/nowhere/*
+		$conf:11: fits nothing now: there is no cgroup docker-*x
+	END
+	unshare --mount sh -ec 'mount -t tmpfs fake /sys/fs/cgroup
+		cd /sys/fs/cgroup
+		mkdir -p system.slice/here.service system.slice/docker-12.scope
+		: >cgroup.procs
+		exec "$1" apply --check "$2"' sh "$built/gpreemptctl" "$conf" >"$scratch/out" 2>"$err"
+	diff "$scratch/wanted" "$scratch/out"
+	is "messages" "$(cat "$err")" ""
+	# In a hierarchy of version 1, which has no jobs
+	unshare --mount sh -ec 'mount -t tmpfs fake /sys/fs/cgroup
+		cd /sys/fs/cgroup
+		mkdir -p pids/system.slice/here.service pids/system.slice/docker-12.scope
+		exec "$1" apply --check "$2"' sh "$built/gpreemptctl" "$conf" >"$scratch/out" 2>"$err"
+	sed -i 's/there is no cgroup docker-\*x$/docker-*x: here cgroups are not of version 2, which it takes/' "$scratch/wanted"
+	diff "$scratch/wanted" "$scratch/out"
 }
 
 a_configuration_that_cannot_be_read_is_told()
@@ -392,6 +547,13 @@ each_verdict_has_a_sentence()
 		yields: yields to pid 1 queue 0 (in its relief, 1 packet waiting) since 10 ms; may be held 9999 ms more
 		yields: yields to pid 1 queue 0 (in its relief, 1 packet waiting) since 10 s; may be held 4294 s more
 	END
+}
+
+names_and_patterns_fit_processes()
+{
+	gcc -g -O1 -D_GNU_SOURCE -Wall -Wextra -Werror -fsanitize=address,undefined -fno-sanitize-recover=all -I"$TOP/lib" -I"$TOP/include/uapi" -o "$scratch/matches" \
+		"$TOP/tools/testing/gpreemptctl/matches.c" "$TOP/lib/match.c" "$TOP/lib/parse.c"
+	"$scratch/matches"
 }
 
 # names and bounds of the module's parameters, as the kernel's table gives them: NAME [MIN MAX NEVER], NEVER: 0 is allowed
@@ -1121,7 +1283,7 @@ scripts_are_clean()
 	linted tools/testing/gpreemptctl/*.sh tools/testing/deps.sh
 }
 
-plan 33
+plan 39
 must builds_without_warnings builds_without_warnings
 tap builds_into_one_folder_take_turns builds_into_one_folder_take_turns
 tap wrong_usage_is_told wrong_usage_is_told
@@ -1130,6 +1292,12 @@ tap doctor_knows_kernel_series doctor_knows_kernel_series
 tap help_names_everything help_names_everything
 tap a_good_configuration_is_not_mentioned a_good_configuration_is_not_mentioned
 tap bad_lines_are_told_one_by_one bad_lines_are_told_one_by_one
+tap rules_that_can_never_fit_are_told rules_that_can_never_fit_are_told
+tap programs_that_can_never_run_are_told programs_that_can_never_run_are_told
+tap rules_behind_one_that_fits_are_told rules_behind_one_that_fits_are_told
+tap containers_have_no_names_here containers_have_no_names_here
+tap rules_that_fit_nothing_now_are_told rules_that_fit_nothing_now_are_told
+tap names_and_patterns_fit_processes names_and_patterns_fit_processes
 tap a_configuration_that_cannot_be_read_is_told a_configuration_that_cannot_be_read_is_told
 tap bounds_are_those_of_the_module bounds_are_those_of_the_module
 tap each_verdict_has_a_sentence each_verdict_has_a_sentence
