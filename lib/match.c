@@ -98,11 +98,11 @@ char *match_trim(char *text)
 }
 
 /*
- * What no cgroup can be called: the kernel takes nearly everything. Directly below a slice, and at the
- * top, names are systemd's units.
+ * What no cgroup can be called. The kernel takes nearly everything. Directly below a slice, and at
+ * the top, names are systemd's units.
  */
 
-static bool __attribute__((format(printf, 2, 3))) match_because(char *why, const char *format, ...)
+static bool match_because(char *why, const char *format, ...)
 {
 	va_list words;
 
@@ -119,7 +119,7 @@ static bool match_ends(const char *text, const char *end)
 	return length >= of_end && !strcmp(text + length - of_end, end);
 }
 
-/* Can it be the name of a unit that has a cgroup, by its end? Of a pattern what follows the last `*` counts. */
+/* Is it a unit that has a cgroup, by its end? Of a pattern what follows the last `*` counts. */
 static bool match_ends_as_unit(const char *name)
 {
 	static const char *const ends[] = { ".service", ".scope", ".slice", ".socket", ".mount", ".swap" };

@@ -4,8 +4,8 @@
  *
  * Tunables are set once. Cgroups, and processes that have queues, are looked for; with --follow
  * again and again, since they come and go. A process that was given a priority in another way keeps
- * it. What --follow gave it takes back when it ends. A rule that can never fit is told, whether it is
- * applied or checked; one that fits nothing now only by --check.
+ * it. What --follow gave it takes back when it ends. A rule that can never fit is told, applied or
+ * checked; one that fits nothing now only by --check.
  *
  * Without cgroup v2, cgroups have no priority. There a line `cgroup' is about processes, like the
  * others, and /proc/PID/cgroup says where one is in any hierarchy.
@@ -52,7 +52,7 @@ struct place {
  * struct rule - a line of the file
  * @kind: what it is about
  * @line: its number
- * @name: of the tunable; directory of the cgroup, or path of the program, may be patterns. Allocated
+ * @name: of the tunable; directory of the cgroup, path of the program, or patterns. Allocated
  * @value: of the tunable. Allocated
  * @uid: the user
  * @priority: of a class
@@ -163,7 +163,7 @@ static bool is_of_cgroup(const struct rule *rule)
 }
 
 /* Of two lines of one kind the first that fits counts. */
-static bool is_hidden_by(const struct rule *later, const struct rule *first)
+static bool apply_is_hidden(const struct rule *later, const struct rule *first)
 {
 	if (later->kind != first->kind || later->kind == KIND_TUNABLE)
 		return false;
@@ -172,8 +172,8 @@ static bool is_hidden_by(const struct rule *later, const struct rule *first)
 	return !strcmp(first->name, later->name) || (!match_is_pattern(later->name) && match_path(first->name, later->name));
 }
 
-/* The last rule goes, with a reason, if it can never fit. Return: does it? The exit status, said. */
-static int drop_if_never(struct config *c)
+/* The last rule goes, with a reason, if it can never fit. Return: 0, or the exit status, said. */
+static int apply_drop_if_never(struct config *c)
 {
 	struct rule *rule = &c->rules[c->nr_rules - 1];
 	char why[MATCH_WHY], what[MATCH_WHY + 64];
@@ -185,7 +185,7 @@ static int drop_if_never(struct config *c)
 	else if (rule->kind == KIND_EXE)
 		never = exe_never(rule->name, why);
 	for (i = 0; i < c->nr_rules - 1 && !never; i++) {
-		never = is_hidden_by(rule, &c->rules[i]);
+		never = apply_is_hidden(rule, &c->rules[i]);
 		snprintf(why, sizeof(why), "line %u has it already", c->rules[i].line);
 	}
 	if (!never)
@@ -198,7 +198,7 @@ static int drop_if_never(struct config *c)
 }
 
 /* Containers have names and labels; those know only who has started them. */
-static bool is_of_container(const char *word)
+static bool apply_is_container(const char *word)
 {
 	static const char *const words[] = { "container", "docker", "podman", "image", "label", "pod", "namespace" };
 	unsigned int i;
@@ -228,7 +228,7 @@ static int read_class(struct config *c, char *left, const char *right)
 		kind = KIND_USER;
 	else if (!strcmp(left, "cgroup"))
 		kind = KIND_CGROUP;
-	else if (is_of_container(left))
+	else if (apply_is_container(left))
 		return complain(c, c->line, "names of containers are not known here; write `cgroup system.slice/docker-ID*.scope`, with the ID that docker ps shows, not: ",
 				left, IGNORED);
 	else
@@ -242,7 +242,7 @@ static int read_class(struct config *c, char *left, const char *right)
 	rule = add_rule(c, kind, name);
 	rule->uid = uid;
 	rule->priority = priority;
-	return drop_if_never(c);
+	return apply_drop_if_never(c);
 }
 
 /* cgroup DIR = leave|stay */
@@ -258,7 +258,7 @@ static int read_job(struct config *c, char *left, const char *right)
 	if (!stay && strcmp(right, "leave"))
 		return complain(c, c->line, "neither leave nor stay: ", right, IGNORED);
 	add_rule(c, KIND_JOB, match_trim(name))->stay = stay;
-	return drop_if_never(c);
+	return apply_drop_if_never(c);
 }
 
 /* cgroup DIR = weight=N min=PERCENT max=PERCENT */
@@ -274,7 +274,7 @@ static int read_share(struct config *c, char *left, char *right)
 	if (!parse_share(right, &share, why))
 		return complain(c, c->line, why, "", IGNORED);
 	add_rule(c, KIND_SHARE, match_trim(name))->share = share;
-	return drop_if_never(c);
+	return apply_drop_if_never(c);
 }
 
 /* cgroup DIR = always|never|node */
@@ -290,7 +290,7 @@ static int read_stop(struct config *c, char *left, const char *right)
 	if (!parse_follow_stop(right, &follow_stop))
 		return complain(c, c->line, "neither always nor never nor node: ", right, IGNORED);
 	add_rule(c, KIND_STOP, match_trim(name))->follow_stop = follow_stop;
-	return drop_if_never(c);
+	return apply_drop_if_never(c);
 }
 
 static int read_section(struct config *c, const char *line)
@@ -393,7 +393,7 @@ static int check_tunables(const struct config *c)
 }
 
 /* Nothing is wrong with such a rule: what it names may come. */
-static void tell_what_fits_nothing(const struct config *c)
+static void apply_tell_nothing(const struct config *c)
 {
 	const struct rule *rule;
 	unsigned int i;
@@ -460,7 +460,7 @@ struct visit {
 	int status;
 };
 
-static bool has_place(const struct place *places, unsigned int nr, const struct stat *s)
+static bool apply_has_place(const struct place *places, unsigned int nr, const struct stat *s)
 {
 	unsigned int i;
 
@@ -470,12 +470,12 @@ static bool has_place(const struct place *places, unsigned int nr, const struct 
 	return false;
 }
 
-static bool has_earlier_rule(const struct visit *v, const struct stat *s)
+static bool apply_has_earlier(const struct visit *v, const struct stat *s)
 {
 	const struct rule *rule;
 
 	for (rule = v->c->rules; rule < v->rule; rule++)
-		if (rule->kind == v->rule->kind && has_place(rule->places, rule->nr_places, s))
+		if (rule->kind == v->rule->kind && apply_has_place(rule->places, rule->nr_places, s))
 			return true;
 	return false;
 }
@@ -491,8 +491,8 @@ static void apply_place(const char *path, void *data)
 	if (fd < 0 || fstat(fd, &now)) {
 		if (fd >= 0 || errno != ENOENT)
 			v->status = fail_system(-errno, "%s:%u: %s", v->c->path, v->rule->line, path);
-	} else if (!has_earlier_rule(v, &now)) {
-		r = has_place(v->places, v->nr_places, &now) ? 0 : set_cgroup(v->rule, v->g, fd, now.st_ino);
+	} else if (!apply_has_earlier(v, &now)) {
+		r = apply_has_place(v->places, v->nr_places, &now) ? 0 : set_cgroup(v->rule, v->g, fd, now.st_ino);
 		if (r)
 			v->status = fail_errno(r, "%s:%u: %s", v->c->path, v->rule->line, path);
 		/* Also after an error: it would be the same again. */
@@ -653,7 +653,7 @@ static void take_back_place(const char *path, void *data)
 	if (fd < 0)
 		return;
 	share.target = gpreempt_target_cgroup(fd);
-	if (!fstat(fd, &now) && has_place(v->rule->places, v->rule->nr_places, &now)) {
+	if (!fstat(fd, &now) && apply_has_place(v->rule->places, v->rule->nr_places, &now)) {
 		if (v->rule->kind == KIND_JOB)
 			gpreempt_set_job(v->g, &share.target, 0, GPREEMPT_JOB_CLEAR);
 		else if (v->rule->kind == KIND_SHARE)
@@ -741,7 +741,7 @@ int cmd_apply(const struct options *o)
 		r = o->check ? check_tunables(&c) : apply_tunables(&c);
 		status = status ? status : r;
 		if (o->check) {
-			tell_what_fits_nothing(&c);
+			apply_tell_nothing(&c);
 		} else {
 			r = apply_rules(&c, false);
 			status = status ? status : r;

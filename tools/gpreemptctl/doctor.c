@@ -123,7 +123,7 @@ static void check_secure_boot(struct report *r)
 	answer(r, good, "the kernel takes modules that DKMS signs", all, remedy);
 }
 
-static void append(char *text, size_t size, const char *more)
+static void doctor_append(char *text, size_t size, const char *more)
 {
 	size_t length = strlen(text);
 
@@ -131,7 +131,7 @@ static void append(char *text, size_t size, const char *more)
 }
 
 /* The initramfs has a copy of amdgpu, which may be another one than modprobe finds. */
-static void check_images(struct report *r)
+static void doctor_check_images(struct report *r)
 {
 	static const char question[] = "the amdgpu that boots next";
 	char program[512], command[600], line[512], one[512], found[1024] = "", remedy[1024] = "";
@@ -147,9 +147,9 @@ static void check_images(struct report *r)
 	while (fgets(line, sizeof(line), out)) {
 		line[strcspn(line, "\n")] = '\0';
 		if (told(line, "  remedy:", one, sizeof(one)))
-			append(remedy, sizeof(remedy), one);
+			doctor_append(remedy, sizeof(remedy), one);
 		else
-			append(found, sizeof(found), told(line, "kfd_gpreempt: error:", one, sizeof(one)) ? one : line);
+			doctor_append(found, sizeof(found), told(line, "kfd_gpreempt: error:", one, sizeof(one)) ? one : line);
 	}
 	status = pclose(out);
 	if (!found[0])
@@ -298,7 +298,7 @@ int cmd_doctor(const struct options *o)
 		check_series(&r, &d);
 	check_dkms(&r, &d);
 	check_secure_boot(&r);
-	check_images(&r);
+	doctor_check_images(&r);
 	if (d.hooked) {
 		check_version(&r, &d);
 		check_cwsr(&r);

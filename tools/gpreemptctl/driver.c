@@ -2,8 +2,8 @@
 /*
  * driver.c - gpreemptctl doctor: which amdgpu is loaded, and whose
  *
- * AMD's package amdgpu-dkms has a version of its own, with kfd_gpreempt or without; the kernel's own
- * has none. The version of kfd_gpreempt is a parameter of the kernel's own, built by DKMS.
+ * AMD's package amdgpu-dkms has a version of its own, with kfd_gpreempt or without. The kernel's
+ * own has none; built by DKMS it has a parameter that is the version of kfd_gpreempt.
  */
 #include "doctor.h"
 

@@ -127,7 +127,6 @@ int open_scheduler(struct gpreempt **g);
 
 /* target.c: the queues that -p, -g, -q and --cgroup name */
 int open_cgroup(const char *name);
-void how_to_open(char *text, size_t size);
 bool cgroups_are_v2(void);
 int get_target(const struct options *o, struct gpreempt_target *target);
 void put_target(const struct gpreempt_target *target);
@@ -160,6 +159,7 @@ int wait_for_signal(double seconds);
 /* KFD's own of each process, by its pid in the first namespace */
 #define PROCESSES	"/sys/class/kfd/kfd/proc"
 typedef int (*attribute_fn)(const char *name, const char *value, void *arg);
+void how_to_open(char *text, size_t size);
 int read_text(const char *path, char *buffer, size_t size);
 int write_text(const char *path, const char *text);
 int node_attribute(unsigned int gpu_id, const char *name, char *buffer, size_t size);

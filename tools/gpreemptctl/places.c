@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* places.c - the cgroups that a name, or a pattern, of gpreempt.conf fits now, and programs that none fits */
+/* places.c - cgroups that a name or a pattern of gpreempt.conf fits, programs that it never can */
 #include "places.h"
 
 #include <dirent.h>

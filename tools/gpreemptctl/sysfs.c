@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
-/* sysfs.c - small files: attributes of nodes, parameters of the module */
+/* sysfs.c - small files: attributes of nodes, parameters of the module; rights of the device */
 #include "gpreemptctl.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /** read_text() - content of a small file. Return: its length, or a negative errno. */
@@ -112,4 +114,36 @@ uint64_t ring_bytes(const struct gpreempt_queue_info *q)
 		return 0;
 	snprintf(path, sizeof(path), PROCESSES "/%d/queues/%u/size", (int)q->pid, q->queue_id);
 	return read_text(path, text, sizeof(text)) >= 0 && parse_number(text, ~0ULL, &size) ? size : 0;
+}
+
+static const char *sysfs_group(gid_t gid)
+{
+	const struct group *group = getgrgid(gid);
+
+	return group ? group->gr_name : "without a name";
+}
+
+/**
+ * how_to_open() - after /dev/kfd_gpreempt was refused: what lets this user open it
+ *
+ * By the package's udev rule it has the mode and the group of /dev/kfd. Another rule, or a chmod,
+ * may have changed one of the two.
+ */
+void how_to_open(char *text, size_t size)
+{
+	struct stat own, kfd;
+	int length;
+
+	if (stat("/dev/kfd_gpreempt", &own) || stat("/dev/kfd", &kfd)) {
+		snprintf(text, size, "members of the group render may open it");
+		return;
+	}
+	length = snprintf(text, size, "it has mode %04o, group %s, and /dev/kfd mode %04o, ", own.st_mode & 07777,
+			  sysfs_group(own.st_gid), kfd.st_mode & 07777);
+	length += snprintf(text + length, size - length, "group %s: ", sysfs_group(kfd.st_gid));
+	if (access("/dev/kfd", R_OK | W_OK))
+		snprintf(text + length, size - length, "members of the group %s may open both", sysfs_group(kfd.st_gid));
+	else
+		snprintf(text + length, size - length,
+			 "udevadm trigger --action=change --sysname-match=kfd_gpreempt has the package's rule give it the mode and the group of /dev/kfd");
 }

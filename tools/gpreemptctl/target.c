@@ -4,8 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /** open_cgroup() - a cgroup, by its directory or its path below /sys/fs/cgroup. Return: descriptor, or a negative errno. */
@@ -19,38 +17,6 @@ int open_cgroup(const char *name)
 		fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	}
 	return fd < 0 ? -errno : fd;
-}
-
-static const char *group_name(gid_t gid)
-{
-	const struct group *group = getgrgid(gid);
-
-	return group ? group->gr_name : "without a name";
-}
-
-/**
- * how_to_open() - after /dev/kfd_gpreempt was refused: what lets this user open it
- *
- * By the package's udev rule it has the mode and the group of /dev/kfd. Another rule may have changed
- * one of the two.
- */
-void how_to_open(char *text, size_t size)
-{
-	struct stat own, kfd;
-	int length;
-
-	if (stat("/dev/kfd_gpreempt", &own) || stat("/dev/kfd", &kfd)) {
-		snprintf(text, size, "members of the group render may open it");
-		return;
-	}
-	length = snprintf(text, size, "it has mode %04o, group %s, and /dev/kfd mode %04o, ", own.st_mode & 07777,
-			  group_name(own.st_gid), kfd.st_mode & 07777);
-	length += snprintf(text + length, size - length, "group %s: ", group_name(kfd.st_gid));
-	if (access("/dev/kfd", R_OK | W_OK))
-		snprintf(text + length, size - length, "members of the group %s may open both", group_name(kfd.st_gid));
-	else
-		snprintf(text + length, size - length,
-			 "udevadm trigger --action=change --sysname-match=kfd_gpreempt has the package's rule give it the mode and the group of /dev/kfd");
 }
 
 /** cgroups_are_v2() - is the place of cgroups a file system of version 2? */
