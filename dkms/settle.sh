@@ -235,20 +235,16 @@ initramfs()
 	case $file in
 	*/updates/*|*/extra/*)	! has_scheduler "$file" || now="$file $(sha256sum <"$file")" ;;
 	esac
-	[ "$(recall initramfs "$kver")" != "$now" ] || [ -n "$(recall unmade "$kver")" ] || return 0
-	[ "$mode" != --triggered ] || [ "$(recall unmade "$kver")" != "${now:-stock}" ] || return 0
+	[ "$(recall initramfs "$kver")$(recall unmade "$kver")" != "$now" ] ||
+		{ [ "$mode" != --triggered ] && [ -n "$(recall unmade "$kver")" ]; } || return 0
 	"$top/dkms/initramfs.sh" --make "$kver" || status=$?
-	case $status in
-	0)	forget unmade "$kver" ;;
-	3)	remember unmade "$kver" "${now:-stock}"
-		return 0 ;;
-	*)	return 1 ;;
+	[ $status = 0 ] || [ $status = 3 ] || return 1
+	forget initramfs "$kver"
+	forget unmade "$kver"
+	case $status$now in
+	0?*)	remember initramfs "$kver" "$now" ;;
+	3?*)	remember unmade "$kver" "$now" ;;
 	esac
-	if [ -n "$now" ]; then
-		remember initramfs "$kver" "$now"
-	else
-		forget initramfs "$kver"
-	fi
 }
 
 status=0

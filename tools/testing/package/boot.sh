@@ -568,16 +568,22 @@ told_once()
 	maker dracut "$image"
 	settled 0
 	is_made "dracut --force $image $kver"
-	rm "$bin/dracut" "/lib/modules/$kver/updates/dkms/amdgpu.ko"
+	rm "/lib/modules/$kver/updates/dkms/amdgpu.ko"
 	depmod "$kver"
-	settled 0
-	has "$out" "$image was not made anew"
-	maker dracut "$image"
 	settled 0
 	is "calls" "$(cat $did)" "dracut --force $image $kver"
 	settled 0
 	is "calls" "$(cat $did)" ""
 	is "notes" "$(cd /var/lib/kfd_gpreempt && ls -d initramfs unmade 2>/dev/null)" ""
+	# Nothing is kept of one that is gone.
+	booting
+	settled 0
+	[ -e "/var/lib/kfd_gpreempt/unmade/$kver" ]
+	rm "/lib/modules/$kver/updates/dkms/amdgpu.ko"
+	depmod "$kver"
+	settled 0
+	has "$out" "$image was not made anew"
+	is "notes" "$(ls /var/lib/kfd_gpreempt 2>/dev/null)" ""
 }
 
 # boots_next STATUS TEXT [PATH...]: initramfs.sh says that of an image with these modules
