@@ -134,6 +134,7 @@ static bool read_words(struct reader *r, char *words, struct rule *rule)
 static bool read_kind(struct reader *r, const char *kind, const char *name, struct rule *rule)
 {
 	unsigned long long pid = 0;
+	char why[MATCH_WHY];
 
 	if (!strcmp(kind, "exe")) {
 		rule->kind = RULE_EXE;
@@ -154,7 +155,9 @@ static bool read_kind(struct reader *r, const char *kind, const char *name, stru
 		complain(r, "pid %s is not a number from 1 to %d", name, INT_MAX);
 	} else if (!strcmp(kind, "cgroup")) {
 		rule->kind = RULE_CGROUP;
-		return true;
+		if (!match_cgroup_never(name, why))
+			return true;
+		complain(r, "can never fit: %s: %s", why, name);
 	} else {
 		complain(r, "neither exe nor user nor cgroup nor pid: %s", kind);
 	}

@@ -1261,6 +1261,8 @@ TEST(mistakes_are_told_with_line_value_bound_and_what_stays)
 	CHECK(refused("[processes]\npid = 5\n", ":2: not `exe PATH`, `user NAME`, `cgroup DIR` or `pid PID`: pid\n"));
 	CHECK(refused("[processes]\nexe train = 5\n", ":2: a program is named by its whole path, not: train\n"));
 	CHECK(refused("[processes]\nuser trainig = 5\n", ":2: there is no user trainig\n"));
+	CHECK(refused("[processes]\ncgroup /system.slice/a.service = 5\n",
+		      ":2: can never fit: it is not below /sys/fs/cgroup; write system.slice/a.service: /system.slice/a.service\n"));
 	CHECK(refused("[processes]\njob 5 = 5\n", ":2: neither exe nor user nor cgroup nor pid: job\n"));
 	/* All of them at once, and the lines that are right are not in force. */
 	CHECK(refused("[settings]\npolicy = fifo\nslice_us = 1\n[processes]\npid 20 = 5\npid x = 5\n", ":3: slice_us=1 is not"));
