@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * origin.c - where a process comes from: container, pod and Slurm step by its cgroups, user and pids by /proc/PID/status
+ * origin.c - where a process comes from: container, pod, Slurm step and others' jobs by its cgroups, user and pids by /proc/PID/status
  *
  * Cgroups have ids and no names: a container's name is known to its engine alone. Paths are read from the root on, up to the first container:
  * what is below is made in the container, under any name that its programs like. Who may make cgroups without being root can still make one
@@ -16,10 +16,14 @@
 
 #define ID_DIGITS	64
 #define POD_DIGITS	32
-/* As engines print ids and pods themselves */
+/* As engines print ids and pods themselves; names are no such ids. */
 #define SHORT_ID	12
+#define SHORT_NAME	24
 #define SHORT_POD	8
 #define DELETED		" (deleted)"
+#define SLUID_LENGTH	14
+/* Slurm sets it in all that it starts. */
+#define JOB_VARIABLE	"SLURM_JOB_ID="
 
 /* How many hexadecimal digits, as engines write them, does the text begin with? */
 static size_t hex_digits(const char *text, size_t length)
@@ -68,11 +72,89 @@ static const struct form {
 	{ "libpod-", "podman" },
 };
 
-static bool set_container(struct place *place, const char *engine, const char *id)
+/**
+ * struct manager - how others call the cgroup of what they run: ABOVE/PREFIX ID SUFFIX
+ * @above: the path above is that, if it begins with a slash, or else ends so
+ * @prefix: what its name begins with
+ * @suffix: what it ends with
+ * @last: the id is what is behind the last of these; NULL: all between @prefix and @suffix
+ * @engine: whose it is
+ */
+static const struct manager {
+	const char *above;
+	const char *prefix;
+	const char *suffix;
+	const char *last;
+	const char *engine;
+} managers[] = {
+	{ "", "lxc.payload.", "", NULL, "lxc" },
+	{ "/lxc.payload", "", "", NULL, "lxc" },
+	{ "/lxc", "", "", NULL, "lxc" },
+	{ "/pbs_jobs.service/jobid", "", "", NULL, "pbs" },
+	{ "/pbs_jobs.service/jobs", "", "", NULL, "pbs" },
+	{ "/pbspro.service/jobid", "", "", NULL, "pbs" },
+	{ "/pbs_jobs.slice", "pbs_jobs-", ".slice", NULL, "pbs" },
+	{ "/pbspro.slice", "pbspro-", ".slice", NULL, "pbs" },
+	{ "/pbspro", "", "", NULL, "pbs" },
+	{ "/htcondor", "condor_", "", "execute_", "htcondor" },
+	{ "/system.slice/htcondor", "condor_", "", "execute_", "htcondor" },
+	{ "/system.slice/condor.service", "condor_", "", "execute_", "htcondor" },
+	/* Of the instance's own systemd: shell-RANK-JOB */
+	{ "app.slice", "imp-shell-", ".service", "-", "flux" },
+	{ "app.slice", "shell-", ".service", "-", "flux" },
+	{ "/apptainer", "", "", NULL, "apptainer" },
+	{ "", "apptainer-", ".scope", NULL, "apptainer" },
+	{ "/singularity", "", "", NULL, "singularity" },
+	{ "", "singularity-", ".scope", NULL, "singularity" },
+};
+
+/* What an id may consist of: no label, table or terminal has a meaning for it. */
+static bool is_plain(const char *text, size_t length)
+{
+	size_t i;
+
+	for (i = 0; i < length; i++)
+		if (!isalnum((unsigned char)text[i]) && !strchr("._@:+-", text[i]))
+			return false;
+	return length;
+}
+
+static bool is_above(const char *path, size_t length, const char *above)
+{
+	return *above == '/' ? is(path, length, above) : ends(path, length, above);
+}
+
+static bool set_container(struct place *place, const char *engine, const char *id, size_t length)
 {
 	snprintf(place->engine, sizeof(place->engine), "%s", engine);
-	snprintf(place->container, sizeof(place->container), "%.*s", ID_DIGITS, id);
+	snprintf(place->container, sizeof(place->container), "%.*s", (int)length, id);
 	return true;
+}
+
+/* Return: was it one of a manager's? @path is that of @name, from the root on. */
+static bool add_managed(struct place *place, const char *path, const char *name, size_t length)
+{
+	size_t i, n, at, above = name > path ? name - path - 1 : 0;
+	const struct manager *m;
+	const char *id;
+
+	for (i = 0; i < sizeof(managers) / sizeof(managers[0]); i++) {
+		m = &managers[i];
+		if (!is_above(path, above, m->above) || !begins(name, length, m->prefix) ||
+		    !ends(name, length, m->suffix) || length <= strlen(m->prefix) + strlen(m->suffix))
+			continue;
+		id = name + strlen(m->prefix);
+		n = length - strlen(m->prefix) - strlen(m->suffix);
+		for (at = n; m->last && at; at--) {
+			if (!ends(id, at, m->last))
+				continue;
+			id += at;
+			n -= at;
+			break;
+		}
+		return is_plain(id, n) && set_container(place, m->engine, id, n);
+	}
+	return false;
 }
 
 /* A pod's uid behind "pod": with dashes, with underscores for them (systemd has its own use for dashes), or of digits alone. */
@@ -135,7 +217,7 @@ static bool add_colons(struct place *place, const char *name, size_t length)
 	add_pod(place, name, first - name, false);
 	return set_container(place, begins(first + 1, second - first - 1, "crio") ? "crio" :
 				    begins(first + 1, second - first - 1, "docker") ? "docker" :
-				    begins(first + 1, second - first - 1, "libpod") ? "podman" : "containerd", second + 1);
+				    begins(first + 1, second - first - 1, "libpod") ? "podman" : "containerd", second + 1, ID_DIGITS);
 }
 
 /**
@@ -144,6 +226,7 @@ static bool add_colons(struct place *place, const char *name, size_t length)
  * @name: the one above; its end is @length further
  * @length: of @name
  * @slurm: below what Slurm makes for its jobs
+ * @own: below what our plugin makes for Slurm's
  * @kubepods: below what kubelet makes for its pods
  */
 struct walk {
@@ -151,6 +234,7 @@ struct walk {
 	const char *name;
 	size_t length;
 	bool slurm;
+	bool own;
 	bool kubepods;
 };
 
@@ -164,7 +248,7 @@ static bool add_container(struct place *place, const struct walk *above, const c
 	for (i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
 		n = strlen(forms[i].prefix);
 		if (begins(name, length, forms[i].prefix) && length == n + ID_DIGITS && hex_digits(name + n, ID_DIGITS) == ID_DIGITS)
-			return set_container(place, forms[i].engine, name + n);
+			return set_container(place, forms[i].engine, name + n, ID_DIGITS);
 	}
 	if (add_colons(place, name, length))
 		return true;
@@ -172,9 +256,9 @@ static bool add_container(struct place *place, const struct walk *above, const c
 		return false;
 	/* An id alone is somebody's who has the directory above. */
 	if (is(above->name, above->length, "docker"))
-		return set_container(place, "docker", name);
+		return set_container(place, "docker", name, length);
 	/* kubelet's runtime, whichever it is; for a dozen releases that has been containerd. */
-	return place->pod[0] && above->kubepods && set_container(place, "containerd", name);
+	return place->pod[0] && above->kubepods && set_container(place, "containerd", name, length);
 }
 
 /* A number behind a prefix. Return: was it one? */
@@ -209,31 +293,54 @@ static bool add_step(struct place *place, const char *name, size_t length)
 	return add_number_of(name, length, prefix, place->slurm_step, sizeof(place->slurm_step));
 }
 
-/* job_N_step_M, which our plugin makes where Slurm has no cgroups */
-static void add_own_step(struct place *place, const char *name, size_t length)
+/* A step's: job_N_step_M, or step_M in job_N, which our plugin makes where Slurm has no cgroups */
+static void add_own(struct place *place, const struct walk *above, const char *name, size_t length)
 {
-	const char *step = memmem(name, length, "_step_", strlen("_step_"));
+	const char *job = name, *step = memmem(name, length, "_step_", strlen("_step_"));
 	struct place found = { 0 };
+	size_t n = step ? step - name : 0;
 
-	if (step && add_number_of(name, step - name, "job_", found.slurm_job, sizeof(found.slurm_job)) &&
+	if (above->depth == 2) {
+		job = above->name;
+		n = above->length;
+		step = name - 1;
+	}
+	if (step && add_number_of(job, n, "job_", found.slurm_job, sizeof(found.slurm_job)) &&
 	    add_step(&found, step + 1, length - (step + 1 - name)))
 		*place = found;
 }
 
-/* job_N and step_X below it, in a tree that Slurm or its plugin made at the root: names anywhere else are a user's. */
+/* What Slurm 26.05 calls a job's directory: s and 13 digits of base 32. Return: was it one? */
+static bool add_sluid(struct place *place, const char *name, size_t length)
+{
+	size_t i;
+
+	if (length != SLUID_LENGTH || *name != 's')
+		return false;
+	for (i = 1; i < length; i++)
+		if (!isdigit((unsigned char)name[i]) && !isupper((unsigned char)name[i]))
+			return false;
+	snprintf(place->slurm_job, sizeof(place->slurm_job), "%.*s", (int)length, name);
+	return true;
+}
+
+/* job_N or a SLUID, and step_X below it, in a tree that Slurm or its plugin made at the root: names anywhere else are a user's. */
 static void add_slurm(struct place *place, struct walk *walk, const char *name, size_t length)
 {
-	/* /slurm or /slurm_NODE with version 1, /system.slice/[NODE_]slurmstepd.scope with version 2 */
+	/* /slurm or /slurm_NODE with version 1, /SLICE/[NODE_]slurmstepd.scope with version 2 */
 	if (!walk->depth && (is(name, length, "slurm") || begins(name, length, "slurm_")))
 		walk->slurm = true;
-	else if (walk->depth == 1 && is(walk->name, walk->length, "system.slice") && (is(name, length, "slurmstepd.scope") || ends(name, length, "_slurmstepd.scope")))
+	else if (walk->depth == 1 && ends(walk->name, walk->length, ".slice") && !is(walk->name, walk->length, "user.slice") &&
+		 (is(name, length, "slurmstepd.scope") || ends(name, length, "_slurmstepd.scope")))
 		walk->slurm = true;
-	else if (walk->depth == 1 && is(walk->name, walk->length, "kfd_gpreempt"))
-		add_own_step(place, name, length);
+	else if (!walk->depth)
+		walk->own = is(name, length, "kfd_gpreempt");
+	else if (walk->own && walk->depth <= 2 && !place->slurm_job[0])
+		add_own(place, walk, name, length);
 	if (!walk->slurm)
 		return;
 	if (!place->slurm_job[0])
-		add_number_of(name, length, "job_", place->slurm_job, sizeof(place->slurm_job));
+		(void)(add_number_of(name, length, "job_", place->slurm_job, sizeof(place->slurm_job)) || add_sluid(place, name, length));
 	else if (!place->slurm_step[0])
 		add_step(place, name, length);
 }
@@ -264,7 +371,7 @@ void place_add_path(struct place *place, const char *path)
 		walk.kubepods |= is(name, length, "kubepods");
 		if (!found.pod[0])
 			add_pod(&found, name, length, walk.kubepods);
-		if (add_container(&found, &walk, name, length))
+		if (add_container(&found, &walk, name, length) || add_managed(&found, path, name, length))
 			break;
 		walk.name = name;
 		walk.length = length;
@@ -306,7 +413,8 @@ const char *place_words(const struct place *place, char *buffer, size_t size)
 	if (place->pod[0] && n < size)
 		n += snprintf(buffer + n, size - n, "%spod:%.*s", n ? "," : "", SHORT_POD, place->pod);
 	if (place->container[0] && n < size)
-		snprintf(buffer + n, size - n, "%s%s:%.*s", n ? "," : "", place->engine, SHORT_ID, place->container);
+		snprintf(buffer + n, size - n, "%s%s:%.*s", n ? "," : "", place->engine,
+			 hex_digits(place->container, ID_DIGITS) == ID_DIGITS ? SHORT_ID : SHORT_NAME, place->container);
 	return buffer;
 }
 
@@ -322,6 +430,33 @@ int compare_places(const struct place *a, const struct place *b)
 	if (!r)
 		r = strcmp(a->engine, b->engine);
 	return r ? r : strcmp(a->container, b->container);
+}
+
+/**
+ * place_number_job() - find the number of a Slurm job whose path has no more than its SLUID
+ * @place: what is named by a SLUID gets its number
+ * @pid: one of its processes
+ *
+ * That the process is in a step is what the path says. The number is what its environment says, which is its user's to write: it is for being read.
+ */
+void place_number_job(struct place *place, pid_t pid)
+{
+	char name[64], *line = NULL;
+	struct place found = { 0 };
+	size_t room = 0;
+	FILE *file;
+
+	if (place->slurm_job[0] != 's')
+		return;
+	snprintf(name, sizeof(name), "/proc/%d/environ", (int)pid);
+	file = fopen(name, "re");
+	while (file && !found.slurm_job[0] && getdelim(&line, &room, '\0', file) > 0)
+		add_number_of(line, strlen(line), JOB_VARIABLE, found.slurm_job, sizeof(found.slurm_job));
+	if (found.slurm_job[0])
+		memcpy(place->slurm_job, found.slurm_job, sizeof(place->slurm_job));
+	free(line);
+	if (file)
+		fclose(file);
 }
 
 /**
@@ -383,6 +518,7 @@ void find_origin(pid_t pid, struct origin *origin)
 	free(line);
 	if (file)
 		fclose(file);
+	place_number_job(&origin->place, pid);
 }
 
 /** user_of() - name of a user, or the number; "?": not known. Return: @buffer. */

@@ -9,10 +9,10 @@
 
 /**
  * struct place - what paths of cgroups say; what they do not say is empty
- * @engine: who made the container: "docker", "containerd", "crio", "podman"
- * @container: its id, as the engine has it: 64 hexadecimal digits
+ * @engine: who made the container: "docker", "containerd", "crio", "podman", "lxc", "apptainer", "singularity"; or whose job it is: "pbs", "htcondor", "flux"
+ * @container: its id, as the engine has it: 64 hexadecimal digits, or a name
  * @pod: uid of the Kubernetes pod, with dashes as the API server writes it, or without if a static pod has none
- * @slurm_job: number of the Slurm job
+ * @slurm_job: number of the Slurm job, or its SLUID where no process says that
  * @slurm_step: its step: a number, "batch", "extern" or "interactive"
  */
 struct place {
@@ -38,11 +38,12 @@ struct origin {
 };
 
 /* Of the words for a place with its terminating NUL: "slurm:1234.batch,pod:0123abcd,containerd:0123456789ab" */
-#define PLACE_WORDS	80
+#define PLACE_WORDS	96
 
 void place_add_path(struct place *place, const char *path);
 void place_add_line(struct place *place, const char *line);
 const char *place_words(const struct place *place, char *buffer, size_t size);
+void place_number_job(struct place *place, pid_t pid);
 int compare_places(const struct place *a, const struct place *b);
 void read_status(const char *status, struct origin *origin);
 void find_origin(pid_t pid, struct origin *origin);

@@ -81,7 +81,24 @@ static char *printable(const char *text)
 	return copy;
 }
 
-static void name_cgroup(struct usage *usage, uint64_t id, const char *path)
+/* Any process of a cgroup; 0: there is none */
+static pid_t process_in(const char *root, const char *path)
+{
+	char name[PATH_MAX];
+	int pid = 0;
+	FILE *file;
+
+	if ((size_t)snprintf(name, sizeof(name), "%s%s/cgroup.procs", root, path) >= sizeof(name))
+		return 0;
+	file = fopen(name, "re");
+	if (file && fscanf(file, "%d", &pid) != 1)
+		pid = 0;
+	if (file)
+		fclose(file);
+	return pid;
+}
+
+static void name_cgroup(struct usage *usage, uint64_t id, const char *root, const char *path)
 {
 	int i;
 
@@ -91,6 +108,7 @@ static void name_cgroup(struct usage *usage, uint64_t id, const char *path)
 		if (e->info.kind != GPREEMPT_USAGE_CGROUP || e->info.cgroup != id || e->name)
 			continue;
 		place_add_path(&e->origin.place, path);
+		place_number_job(&e->origin.place, process_in(root, path));
 		e->name = printable(path);
 	}
 }
@@ -110,7 +128,7 @@ static void name_cgroups_below(struct usage *usage, const char *root, const char
 			continue;
 		if ((size_t)snprintf(name, sizeof(name), "%s/%s", path, entry->d_name) >= sizeof(name))
 			continue;
-		name_cgroup(usage, entry->d_ino, name);
+		name_cgroup(usage, entry->d_ino, root, name);
 		name_cgroups_below(usage, root, name);
 	}
 	if (folder)
@@ -126,7 +144,7 @@ static void name_cgroups(struct usage *usage)
 	if (!folder)
 		return;
 	if (!fstat(dirfd(folder), &stat))
-		name_cgroup(usage, stat.st_ino, "/");
+		name_cgroup(usage, stat.st_ino, root, "/");
 	closedir(folder);
 	name_cgroups_below(usage, root, "");
 }

@@ -105,7 +105,63 @@ cgroups_name_slurm_steps()
 		/system.slice/slurmstepd.scope/job_12/step_0/user/task_0/libpod-@I.scope -> slurm:12.0,podman:4f2a01234567
 		/kfd_gpreempt/job_1234_step_0 -> slurm:1234.0
 		/kfd_gpreempt/job_1234_step_12/libpod-@I.scope -> slurm:1234.12,podman:4f2a01234567
+		/kfd_gpreempt/job_1234/step_12 -> slurm:1234.12
+		/kfd_gpreempt/job_1234/step_12/libpod-@I.scope -> slurm:1234.12,podman:4f2a01234567
+		/system.slice/slurmstepd.scope/sEKNKTV3WPV500/step_0/user/task_0 -> slurm:sEKNKTV3WPV500.0
+		/system.slice/node7_slurmstepd.scope/sEKNKTV3WPV500/step_extern/user/task_special -> slurm:sEKNKTV3WPV500.extern
+		/system.slice/slurmstepd.scope/sEKNKTV3WPV500 -> slurm:sEKNKTV3WPV500
+		/batch.slice/slurmstepd.scope/sEKNKTV3WPV500/step_batch/user -> slurm:sEKNKTV3WPV500.batch
+		/system.slice/slurmstepd.scope/s0123456789ABC/step_1/user/task_0/apptainer-77.scope -> slurm:s0123456789ABC.1,apptainer:77
 	END
+}
+
+# Other managers' containers and jobs, by the names that they document or show in reports
+cgroups_name_what_others_run()
+{
+	says <<-'END'
+		/lxc.payload.web-1 -> lxc:web-1
+		/lxc.payload.web-1/system.slice/nginx.service -> lxc:web-1
+		/lxc.payload/example/init.scope -> lxc:example
+		/lxc/101/ns/init.scope -> lxc:101
+		/user.slice/user-1000.slice/user@1000.service/app.slice/lxc.payload.mine -> lxc:mine
+		/pbs_jobs.service/jobid/2404743.opbs -> pbs:2404743.opbs
+		/pbs_jobs.service/jobs/12345.pbs -> pbs:12345.pbs
+		/pbspro.service/jobid/16.centos7/sub -> pbs:16.centos7
+		/pbspro.slice/pbspro-16.centos7.slice -> pbs:16.centos7
+		/pbspro/0.headnode -> pbs:0.headnode
+		/htcondor/condor_var_lib_condor_execute_slot1 -> htcondor:slot1
+		/system.slice/htcondor/condor_var_lib_condor_execute_slot1_23@node7.example -> htcondor:slot1_23@node7.example
+		/system.slice/condor.service/condor_scratch_slot1@node7 -> htcondor:scratch_slot1@node7
+		/user.slice/user-990.slice/user@990.service/app.slice/imp-shell-0-f2tFhKQUnK.service -> flux:f2tFhKQUnK
+		/user.slice/user-990.slice/user@990.service/app.slice/shell-12-f2tFhKQUnK.service -> flux:f2tFhKQUnK
+		/system.slice/apptainer-4242.scope -> apptainer:4242
+		/user.slice/user-1000.slice/user@1000.service/user.slice/apptainer-4242.scope -> apptainer:4242
+		/apptainer/4242 -> apptainer:4242
+		/singularity/4242 -> singularity:4242
+		/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-besteffort.slice/kubelet-kubepods-besteffort-pod@U.slice/cri-containerd-@I.scope -> pod:1b4e28ba,containerd:4f2a01234567
+		/kubelet/kubepods/burstable/pod@P/@I -> pod:1b4e28ba,containerd:4f2a01234567
+		/docker/@O/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-pod@U.slice/cri-containerd-@I.scope -> docker:001122334455
+		/user.slice/user-1001.slice/user@1001.service/k3s-rootless.service/kubepods/pod@P/@I -> pod:1b4e28ba,containerd:4f2a01234567
+		/system.slice/k3s.service/kubepods-burstable-pod@U.slice:cri-containerd:@I -> pod:1b4e28ba,containerd:4f2a01234567
+		/k8s.io/kubepods/besteffort/pod@P/@I -> pod:1b4e28ba,containerd:4f2a01234567
+	END
+}
+
+# A process says which number its SLUID stands for.
+a_sluid_has_the_number_that_its_processes_say()
+{
+	busy_machine
+	process 4001 "" 65001 train '0::/system.slice/slurmstepd.scope/sEKNKTV3WPV500/step_0/user/task_0'
+	printf 'A=1\0SLURM_JOB_ID=1234\0SLURM_JOB_ID=9\0' >"$MACHINE/proc/4001/environ"
+	process 4002 "" 65001 train '0::/system.slice/slurmstepd.scope/sEKNKTV3WPV500/step_0/user/task_1'
+	printf 'SLURM_JOB_ID="}\0' >"$MACHINE/proc/4002/environ"
+	# Anyone may have the variable: without the path it says nothing.
+	process 5000 "" 65001 train '0::/user.slice'
+	printf 'SLURM_JOB_ID=1234\0' >"$MACHINE/proc/5000/environ"
+	view list --json
+	is "places" "$(python3 -c 'import json, sys
+print(sorted((q["pid"], q.get("slurm_job", "-")) for q in json.load(open(sys.argv[1]))["queues"] if q["pid"] in (4001, 4002, 5000)))' "$scratch/out")" \
+		"[(4001, '1234'), (4001, '1234'), (4002, 'sEKNKTV3WPV500'), (5000, '-')]"
 }
 
 # What is in a container is made by those who are in it.
@@ -172,6 +228,29 @@ other_cgroups_are_none_of_them()
 		/kfd_gpreempt/job_1x_step_1 -> -
 		/user.slice/kfd_gpreempt/job_1_step_1 -> -
 		/system.slice/slurmstepd.scope/system -> -
+		/system.slice/slurmstepd.scope/sEKNKTV3WPV50/step_0 -> -
+		/system.slice/slurmstepd.scope/seknktv3wpv500/step_0 -> -
+		/user.slice/slurmstepd.scope/sEKNKTV3WPV500/step_0 -> -
+		/system.slice/slurmd.service/sEKNKTV3WPV500/step_0 -> -
+		/kfd_gpreempt/job_1234/step_ -> -
+		/kfd_gpreempt/job_/step_1 -> -
+		/kfd_gpreempt/x/job_1/step_1 -> -
+		/lxc -> -
+		/lxc.monitor.web-1 -> -
+		/lxc.monitor/example -> -
+		/lxc.payload. -> -
+		/lxc.payload."} -> -
+		/user.slice/lxc/mine -> -
+		/user.slice/pbs_jobs.service/jobid/1 -> -
+		/pbs_jobs.service/jobid -> -
+		/pbs_jobs.service/other/1 -> -
+		/system.slice/condor.service -> -
+		/user.slice/condor_slot1 -> -
+		/system.slice/imp-shell-0-f2tFhKQUnK.service -> -
+		/system.slice/apptainer-.scope -> -
+		/system.slice/apptainer-1.service -> -
+		/user.slice/apptainer/7 -> -
+		/k3s -> -
 		/slurm/uid_1000/job_5/step_"} -> slurm:5
 	END
 }
@@ -211,7 +290,7 @@ any_text_is_read()
 		import random, sys
 		random.seed(26)
 		parts = ["/", "docker", "-", sys.argv[1], "kubepods", "pod", sys.argv[2], ".slice", ".scope", ":", "slurm", "job_", "step_", "7", "crio", "libpod-",
-			 "cri-containerd-", " (deleted)", "system.slice", "slurmstepd.scope", "..", "batch", "payload-", "\x7f"]
+			 "cri-containerd-", " (deleted)", "system.slice", "lxc.payload.", "/lxc", "pbs_jobs.service/jobid", "htcondor/condor_", "execute_", "app.slice/", "shell-", ".service", "apptainer-", "kfd_gpreempt", "sEKNKTV3WPV500", "slurmstepd.scope", "..", "batch", "payload-", "\x7f"]
 		for _ in range(20000):
 		    print("".join(random.choice(parts) for _ in range(random.randrange(12))))
 	END
@@ -921,7 +1000,7 @@ a_step_notes_what_it_has_used()
 	gcc $sanitizers -D_GNU_SOURCE -I"$TOP/include/uapi" -c -o "$scratch/machine.o" "$here/machine.c"
 	# shellcheck disable=SC2086 # words
 	gcc $sanitizers -I"$TOP/include/uapi" -I"$TOP/lib" -I"$TOP/integrations/common" -o "$built/step" "$scratch/machine.o" \
-		"$TOP/tools/testing/integrations/step.c" "$TOP"/integrations/slurm/*.c "$TOP"/integrations/common/*.c "$TOP"/lib/{gpreempt,parse}.c $wrap
+		"$TOP/tools/testing/integrations/step.c" "$TOP"/integrations/slurm/*.c "$TOP"/integrations/common/*.c "$TOP"/lib/{gpreempt,parse}.c $wrap -ljson-c
 	node=$(hostname -s)
 	step_machine
 	step 0 all=-500..500
@@ -977,11 +1056,13 @@ scripts_are_clean()
 	linted tools/testing/gpreemptctl/view.sh
 }
 
-plan 36
+plan 38
 must builds_without_warnings builds_without_warnings
 tap cgroups_name_containers cgroups_name_containers
 tap cgroups_name_pods cgroups_name_pods
 tap cgroups_name_slurm_steps cgroups_name_slurm_steps
+tap cgroups_name_what_others_run cgroups_name_what_others_run
+tap a_sluid_has_the_number_that_its_processes_say a_sluid_has_the_number_that_its_processes_say
 tap the_outermost_container_counts the_outermost_container_counts
 tap other_cgroups_are_none_of_them other_cgroups_are_none_of_them
 tap any_hierarchy_says_it any_hierarchy_says_it
