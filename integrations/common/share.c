@@ -72,8 +72,7 @@ static bool has_more_time(const struct gpreempt_set_share *a, const struct gpree
 	return !a->quota_us || a->quota_us * than->period_us > than->quota_us * a->period_us;
 }
 
-/* Return: 0, or -ERANGE, and @why says which value and which bound. */
-static int check_bounds(const struct share *share, char *why)
+int share_check(const struct share *share, char *why)
 {
 	const struct gpreempt_set_share *asked = &share->asked.of, *given = &share->given.of;
 	unsigned int both = share->asked.named & share->given.named;
@@ -140,7 +139,7 @@ int share_set(const char *directory, const struct share *share, char *why)
 		snprintf(why, SHARE_WHY, "shares are those of cgroups of version 2, which this machine has not" NOT_IN_FORCE);
 		return -EOPNOTSUPP;
 	}
-	error = check_bounds(share, why);
+	error = share_check(share, why);
 	return error ? error : set(directory, &wish.of, why);
 }
 

@@ -55,6 +55,14 @@ bool share_ask(struct share *share, const char *name, const char *value, char *w
 bool share_give(struct share *share, const char *words, bool fits, char *why);
 
 /**
+ * share_check() - may its owner have what it asks for?
+ * @why: what is wrong: the value, the bound and what is in force; SHARE_WHY long
+ *
+ * Return: 0, or -ERANGE: it asks for more than it may.
+ */
+int share_check(const struct share *share, char *why);
+
+/**
  * share_set() - let the cgroup at @directory have it
  * @directory: NULL: there are no cgroups of version 2
  * @why: what is wrong: the value, the bound and what is in force; SHARE_WHY long

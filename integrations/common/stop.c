@@ -28,10 +28,14 @@ bool stop_is_for(const struct stop *stop)
 	return stop->is_asked || stop->given != GPREEMPT_FOLLOW_STOP_NODE;
 }
 
-static bool may(const struct stop *stop)
+int stop_check(const struct stop *stop, char *why)
 {
-	return !stop->is_asked || stop->asked == GPREEMPT_FOLLOW_STOP_ALWAYS || stop->asked == stop->given ||
-	       stop->given == GPREEMPT_FOLLOW_STOP_NEVER;
+	if (!stop->is_asked || stop->asked == GPREEMPT_FOLLOW_STOP_ALWAYS || stop->asked == stop->given ||
+	    stop->given == GPREEMPT_FOLLOW_STOP_NEVER)
+		return 0;
+	snprintf(why, STOP_WHY, "%s is not what the administrator allows, which is always%s" IN_FORCE, words[stop->asked],
+		 stop->given == GPREEMPT_FOLLOW_STOP_ALWAYS ? "" : " or node");
+	return -ERANGE;
 }
 
 static const char *reason(int error)
@@ -73,11 +77,8 @@ int stop_set(const char *directory, const struct stop *stop, char *why)
 {
 	if (!stop_is_for(stop))
 		return 0;
-	if (!may(stop)) {
-		snprintf(why, STOP_WHY, "%s is not what the administrator allows, which is always%s" IN_FORCE, words[stop->asked],
-			 stop->given == GPREEMPT_FOLLOW_STOP_ALWAYS ? "" : " or node");
+	if (stop_check(stop, why))
 		return -ERANGE;
-	}
 	if (!directory) {
 		snprintf(why, STOP_WHY, "this is set for cgroups of version 2, which this machine has not" IN_FORCE);
 		return -EOPNOTSUPP;

@@ -30,6 +30,14 @@ bool stop_ask(struct stop *stop, const char *text);
 bool stop_is_for(const struct stop *stop);
 
 /**
+ * stop_check() - may its owner have what it asks for?
+ * @why: what is wrong, and what is in force; STOP_WHY long
+ *
+ * Return: 0, or -ERANGE: it may not.
+ */
+int stop_check(const struct stop *stop, char *why);
+
+/**
  * stop_set() - let the cgroup at @directory have it
  * @directory: NULL: there are no cgroups of version 2
  * @why: what is wrong, and what is in force; STOP_WHY long

@@ -1,21 +1,26 @@
 // SPDX-License-Identifier: MIT
 /*
- * spank_gpreempt.c - Slurm plugin: srun --gpu-priority=latency|normal|batch|N --gpu-job=leave|stay|none
- *	--gpu-share-weight=N --gpu-share-min=PERCENT --gpu-share-max=PERCENT|QUOTA_US/PERIOD_US --gpu-follow-stop=always|never|node
+ * spank_gpreempt.c - Slurm plugin: srun --gpu-priority=latency|normal|batch|N
+ *	--gpu-job=leave|stay|none --gpu-share-weight=N --gpu-share-min=PERCENT
+ *	--gpu-share-max=PERCENT|QUOTA_US/PERIOD_US --gpu-follow-stop=always|never|node
  *
- * In srun: refuses what cannot be, before anything is started, with the reason. On the node, as root: asks slurmctld for the job's partition and
- * QOS (the environment is the user's to write), looks at the administrator's bounds, and gives the step's cgroup its priority once its tasks are
- * in it. Without --gpu-priority a step has normal priority, moved into the bounds. With --gpu-job the tasks of a step are, on each node, a job of
- * the scheduler's. With --gpu-share-weight, -min and -max it has this share of each GPU's time.
- * --gpu-follow-stop says whether it leaves the GPUs while it is suspended.
+ * In srun: refuses what cannot be, before anything is started, with the reason. On the node, as
+ * root: asks slurmctld for the job's partition and QOS (the environment is the user's to write),
+ * looks at the administrator's bounds, and gives the job's cgroup its place once a task is in it.
  *
- * With Slurm's cgroup v2 plugin that cgroup is the step's own, and the setting goes with it. Elsewhere the plugin makes a cgroup v2 for the
- * step below kfd_gpreempt/, moves the tasks there, and removes it when the step ends.
+ * What is refused on the node is decided before the tasks and said in task_init_privileged: there it
+ * ends the step alone. A failure of init, init_post_opt, user_init or task_post_fork ends more:
+ * slurmctld takes it for the node's and drains that, so these never fail. What turns out only after
+ * that, when the kernel is told, ends the task before it starts.
  *
- * With account=admincomment what the tasks of a step have used of GPUs is added to the job's AdminComment when the last of them on the node ends. It
- * is asked for by cgroup, so each step has one, and what its processes have used is known when they are gone.
+ * The job's directory, which all of its steps are below, has the class and what the administrator
+ * gives; steps that nobody had to ask (extern, what ssh brings) are in it. The first step that asks
+ * speaks for its job on the node, and so does a batch script. Another step that asks for something
+ * else has that on its own directory. With --gpu-job the tasks of a step are a job of the
+ * scheduler's.
  *
- * plugstack.conf: required spank_gpreempt.so [all=FLOOR..CEILING] [partition:NAME=FLOOR..CEILING] [qos:NAME=FLOOR..CEILING] [job=leave|stay|none]
+ * plugstack.conf: required spank_gpreempt.so [all=FLOOR..CEILING] [partition:NAME=FLOOR..CEILING]
+ *	[qos:NAME=FLOOR..CEILING] [job=leave|stay|none]
  *	[share:CLASS=weight=N,min=PERCENT,max=PERCENT]
  *	[follow_stop=always|never|node] [account=admincomment|none]
  */
@@ -24,6 +29,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,24 +42,29 @@
 #include <slurm/slurm.h>
 #include <slurm/spank.h>
 
+#include "ctld.h"
 #include "gpreempt.h"
 #include "note.h"
 #include "parse.h"
 #include "place.h"
+#include "plugstack.h"
 #include "share.h"
 #include "stop.h"
+#include "where.h"
 
 SPANK_PLUGIN(gpreempt, 1);
+
+/* A function that stand-ins for Slurm need not have */
+#pragma weak spank_context
 
 #define ME		"gpreempt: "
 #define SHARE_OPTIONS	"--gpu-share-weight, -min or -max"
 #define NO_MODULE	"this node has no amdgpu with kfd_gpreempt"
 
-/* Tasks that were killed leave their cgroup a moment later. */
-#define LEAVE_TRIES	500
-#define LEAVE_WAIT_US	10000
-
-/* Steps of a node add to a comment one after the other. Nodes cannot, so each looks whether another one has written over it meanwhile. */
+/*
+ * Steps of a node add to a comment one after the other. Nodes cannot, so each looks whether another
+ * one has written over it meanwhile.
+ */
 #define NOTE_LOCK	"/run/gpreempt-slurm.lock"
 #define NOTE_TRIES	5
 #define NOTE_WAIT_US	300000
@@ -68,12 +80,14 @@ static enum place_job job_request;
 /* Of both sides; what is allowed is known on the node alone. */
 static struct share share;
 static struct stop stop;
-/* On the node: may the step run, what it gets, and our own cgroup for it; "" is Slurm's, or none. */
-static bool allowed;
-static bool placed;
-static int placing;
+/* Why the step does not get what it asked for; "": it does. */
+static char refusal[1024];
+/* On the node: what plugstack.conf says, and what the step gets. */
+static struct plugstack conf;
+static int placing = GPREEMPT_PRIORITY_NORMAL;
 static enum place_job placing_job;
-static char own_cgroup[PATH_MAX];
+/* Our own cgroups for it, if there are any */
+static struct where own;
 /* What the step's cgroups have used is added to the job's comment; what has been, and how many tasks have not ended yet. */
 static bool accounting;
 static char step_directory[PATH_MAX];
@@ -82,70 +96,80 @@ static int nr_cgroups;
 static struct gpreempt_queue_usage noted;
 static uint32_t nr_tasks;
 
-static int job_option(int value, const char *text, int remote)
+/* Keep why: the first reason counts. */
+__attribute__((format(printf, 1, 2)))
+static void spank_refuse(const char *format, ...)
 {
-	(void)value;
-	(void)remote;
-	if (!text || !place_parse_job(text, &job_request)) {
-		slurm_error(ME "--gpu-job=%s: not leave, stay or none", text ? text : "");
-		return -1;
-	}
-	job_requested = true;
-	return 0;
+	va_list args;
+
+	if (refusal[0])
+		return;
+	va_start(args, format);
+	vsnprintf(refusal, sizeof(refusal), format, args);
+	va_end(args);
 }
 
-static int share_option(const char *name, const char *text)
+/* What an option's callback returns. On the node nothing fails before task_init_privileged. */
+static int spank_option_status(int remote)
+{
+	if (!refusal[0] || remote)
+		return 0;
+	slurm_error(ME "%s", refusal);
+	return -1;
+}
+
+static int spank_job_option(int value, const char *text, int remote)
+{
+	(void)value;
+	job_requested = text && place_parse_job(text, &job_request);
+	if (!job_requested)
+		spank_refuse("--gpu-job=%s: not leave, stay or none", text ? text : "");
+	return spank_option_status(remote);
+}
+
+static int spank_share_option(const char *name, const char *text, int remote)
 {
 	char why[PARSE_WHY];
 
-	if (share_ask(&share, name, text ? text : "", why))
-		return 0;
-	slurm_error(ME "--gpu-share-%s: %s", name, why);
-	return -1;
+	if (!share_ask(&share, name, text ? text : "", why))
+		spank_refuse("--gpu-share-%s: %s", name, why);
+	return spank_option_status(remote);
 }
 
-static int weight_option(int value, const char *text, int remote)
+static int spank_weight_option(int value, const char *text, int remote)
 {
 	(void)value;
-	(void)remote;
-	return share_option("weight", text);
+	return spank_share_option("weight", text, remote);
 }
 
-static int least_option(int value, const char *text, int remote)
+static int spank_least_option(int value, const char *text, int remote)
 {
 	(void)value;
-	(void)remote;
-	return share_option("min", text);
+	return spank_share_option("min", text, remote);
 }
 
-static int most_option(int value, const char *text, int remote)
+static int spank_most_option(int value, const char *text, int remote)
 {
 	(void)value;
-	(void)remote;
-	return share_option("max", text);
+	return spank_share_option("max", text, remote);
 }
 
-static int stop_option(int value, const char *text, int remote)
+static int spank_stop_option(int value, const char *text, int remote)
 {
 	(void)value;
-	(void)remote;
-	if (text && stop_ask(&stop, text))
-		return 0;
-	slurm_error(ME "--gpu-follow-stop=%s: not always, never or node", text ? text : "");
-	return -1;
+	if (!text || !stop_ask(&stop, text))
+		spank_refuse("--gpu-follow-stop=%s: not always, never or node", text ? text : "");
+	return spank_option_status(remote);
 }
 
-static int option(int value, const char *text, int remote)
+static int spank_priority_option(int value, const char *text, int remote)
 {
 	(void)value;
-	(void)remote;
-	if (!text || !parse_priority(text, &request)) {
-		slurm_error(ME "--gpu-priority=%s: not latency, normal, batch or a number from %d to %d", text ? text : "",
-			    GPREEMPT_PRIORITY_MIN, GPREEMPT_PRIORITY_MAX);
-		return -1;
-	}
-	requested = true;
-	return 0;
+	requested = text && parse_priority(text, &request);
+	if (!requested)
+		spank_refuse("--gpu-priority=%s: not latency, normal, batch or a number from %d to %d",
+			     text ? text : "", GPREEMPT_PRIORITY_MIN, GPREEMPT_PRIORITY_MAX);
+	return spank_option_status(remote);
 }
 
 static struct spank_option options[] = {
@@ -154,203 +178,151 @@ static struct spank_option options[] = {
 		.arginfo = "latency|normal|batch|N",
 		.usage = "place of the job's compute queues on GPUs with kfd_gpreempt: -1023..1023, 7 is normal",
 		.has_arg = 1,
-		.cb = option,
+		.cb = spank_priority_option,
 	},
 	{
 		.name = "gpu-job",
 		.arginfo = "leave|stay|none",
 		.usage = "tasks of a step wait for each other: they leave GPUs with kfd_gpreempt and come back together",
 		.has_arg = 1,
-		.cb = job_option,
+		.cb = spank_job_option,
 	},
 	{
 		.name = "gpu-share-weight",
 		.arginfo = "N",
 		.usage = "a step's part of each GPU's time beside other groups: 1..10000, 100 is normal",
 		.has_arg = 1,
-		.cb = weight_option,
+		.cb = spank_weight_option,
 	},
 	{
 		.name = "gpu-share-min",
 		.arginfo = "PERCENT",
 		.usage = "so much of each GPU's time a step with work has at least: 20",
 		.has_arg = 1,
-		.cb = least_option,
+		.cb = spank_least_option,
 	},
 	{
 		.name = "gpu-share-max",
 		.arginfo = "PERCENT|QUOTA_US/PERIOD_US|none",
 		.usage = "so much of each GPU's time a step has at most: 30, 5000/50000",
 		.has_arg = 1,
-		.cb = most_option,
+		.cb = spank_most_option,
 	},
 	{
 		.name = "gpu-follow-stop",
 		.arginfo = "always|never|node",
 		.usage = "does a step leave the GPUs while it is suspended, or as their nodes are told?",
 		.has_arg = 1,
-		.cb = stop_option,
+		.cb = spank_stop_option,
 	},
 	SPANK_OPTIONS_TABLE_END
 };
 
+/* In srun, sbatch, salloc, slurmd and slurmstepd */
 int slurm_spank_init(spank_t sp, int ac, char **av)
 {
 	size_t i;
 
-	(void)ac;
-	(void)av;
 	for (i = 0; options[i].name; i++)
 		if (spank_option_register(sp, &options[i]) != ESPANK_SUCCESS)
-			return -1;
+			slurm_error(ME "--%s: another plugin has it", options[i].name);
+	/* Mistakes are the administrator's: nobody else is told, and no job fails by one. */
+	if (spank_context && spank_context() == S_CTX_SLURMD)
+		plugstack_check(ac, av);
 	return 0;
 }
 
-/* Does a word of plugstack.conf speak of this: "partition:" and its name? Return: what follows "=", or NULL. */
-static const char *about(const char *word, const char *kind, const char *name)
+/* For something that takes the module. Return: what, for messages; NULL: for nothing. */
+static const char *spank_asked(void)
 {
-	size_t length = strlen(kind);
-
-	if (!name || strncmp(word, kind, length) || strncmp(word + length, name, strlen(name)) || word[length + strlen(name)] != '=')
-		return NULL;
-	return word + length + strlen(name) + 1;
+	return requested ? "--gpu-priority" :
+	       share_is_asked_for(&share) ? SHARE_OPTIONS :
+	       stop.is_asked ? "--gpu-follow-stop" :
+	       job_requested && job_request != PLACE_JOB_NONE ? "--gpu-job" : NULL;
 }
 
-/* Bounds for a job. Return: false if plugstack.conf is wrong, which has been said. */
-static bool bounds_of(const char *partition, const char *qos, int ac, char **av, struct place_bounds *bounds)
+static void spank_refuse_priority(const char *partition, const char *qos)
 {
-	struct place_bounds these;
-	const char *text;
-	int i;
-
-	*bounds = (struct place_bounds){ GPREEMPT_PRIORITY_MIN, GPREEMPT_PRIORITY_MAX };
-	for (i = 0; i < ac; i++) {
-		text = strchr(av[i], '=');
-		if (!strncmp(av[i], "job=", 4) || !strncmp(av[i], "share:", 6) ||
-		    !strncmp(av[i], "follow_stop=", 12) || !strncmp(av[i], "account=", 8))
-			continue;
-		if ((strncmp(av[i], "all=", 4) && strncmp(av[i], "partition:", 10) && strncmp(av[i], "qos:", 4)) || !text ||
-		    !place_parse_bounds(text + 1, &these)) {
-			slurm_error(ME "plugstack.conf: %s: not all=, partition:NAME= or qos:NAME= with FLOOR..CEILING, job=, share:CLASS=, follow_stop= or account=", av[i]);
-			return false;
-		}
-		if (about(av[i], "all", "") || about(av[i], "partition:", partition) || about(av[i], "qos:", qos))
-			*bounds = place_narrow(*bounds, these);
-	}
-	return true;
+	if (!requested || request == place_clamp(conf.bounds, request))
+		return;
+	spank_refuse("--gpu-priority: %d is %s than what partition %s%s%s allows: %d to %d%s%s",
+		     request, request > conf.bounds.ceiling ? "more" : "less",
+		     partition ? partition : "(none)", qos ? " and QOS " : "", qos ? qos : "",
+		     conf.bounds.floor, conf.bounds.ceiling,
+		     conf.wrong[0] ? "; plugstack.conf has a word that says nothing: " : "",
+		     conf.wrong);
 }
 
-/* Are the tasks of a step a job, if nothing else was asked for? Return: false if plugstack.conf is wrong, which has been said. */
-static bool job_of(int ac, char **av, enum place_job *job)
+/* What it asks for beside a priority, against what the administrator gives */
+static void spank_refuse_parts(void)
 {
-	int i;
+	char why[SHARE_WHY];
 
-	*job = PLACE_JOB_NONE;
-	for (i = 0; i < ac; i++) {
-		if (!strncmp(av[i], "job=", 4) && !place_parse_job(av[i] + 4, job)) {
-			slurm_error(ME "plugstack.conf: %s: not job=leave, job=stay or job=none", av[i]);
-			return false;
-		}
-	}
-	return true;
+	if (share_is_asked_for(&share) && conf.wrong[0])
+		spank_refuse(SHARE_OPTIONS ": plugstack.conf has a word that says nothing, so that "
+			     "their bounds are not known: %s; no share is in force", conf.wrong);
+	if (share_check(&share, why))
+		spank_refuse(SHARE_OPTIONS ": %s", why);
+	if (stop_check(&stop, why))
+		spank_refuse("--gpu-follow-stop: %s", why);
 }
 
-/* Return: false if plugstack.conf is wrong, which has been said. */
-static bool stops_of(int ac, char **av, unsigned int *follow_stop)
+/* What the job's step is to have, and whether it may */
+static void spank_decide(spank_t sp, int ac, char **av)
 {
-	int i;
+	const char *what = spank_asked(), *partition = NULL, *qos = NULL;
+	job_info_msg_t *jobs = NULL;
+	uint32_t job = 0;
 
-	*follow_stop = GPREEMPT_FOLLOW_STOP_NODE;
-	for (i = 0; i < ac; i++) {
-		if (!strncmp(av[i], "follow_stop=", 12) && !parse_follow_stop(av[i] + 12, follow_stop)) {
-			slurm_error(ME "plugstack.conf: %s: not follow_stop=always, follow_stop=never or follow_stop=node", av[i]);
-			return false;
-		}
+	if (spank_get_item(sp, S_JOB_ID, &job) == ESPANK_SUCCESS)
+		jobs = ctld_load_job(job);
+	if (jobs) {
+		partition = jobs->job_array[0].partition;
+		qos = jobs->job_array[0].qos;
+	} else if (what) {
+		spank_refuse("%s: slurmctld does not tell what job %u is, so that its bounds are not "
+			     "known", what, job);
 	}
-	return true;
-}
-
-/* Is it noted what a step uses? Return: false if plugstack.conf is wrong, which has been said. */
-static bool accounting_of(int ac, char **av, bool *on)
-{
-	int i;
-
-	*on = false;
-	for (i = 0; i < ac; i++) {
-		if (strncmp(av[i], "account=", 8))
-			continue;
-		*on = !strcmp(av[i] + 8, "admincomment");
-		if (!*on && strcmp(av[i] + 8, "none")) {
-			slurm_error(ME "plugstack.conf: %s: not account=admincomment or account=none", av[i]);
-			return false;
-		}
-	}
-	return true;
-}
-
-/* Words share:CLASS=weight=N,min=PERCENT,max=PERCENT. Return: false if one is wrong, which has been said. */
-static bool by_class(int ac, char **av, int priority)
-{
-	char class[64], why[PARSE_WHY];
-	const char *words;
-	int i;
-
-	memset(&share.given, 0, sizeof(share.given));
-	for (i = 0; i < ac; i++) {
-		if (strncmp(av[i], "share:", 6))
-			continue;
-		words = strchr(av[i], '=');
-		words = words && sscanf(av[i], "%*[^:]:%63[^=]=", class) == 1 && place_is_class(class) ? words + 1 : NULL;
-		why[0] = '\0';
-		if (!words || !share_give(&share, words, place_is_of(priority, class), why)) {
-			slurm_error(ME "plugstack.conf: %s: not share:CLASS=weight=N,min=PERCENT,max=PERCENT%s%s", av[i], why[0] ? ": " : "", why);
-			return false;
-		}
-	}
-	return true;
-}
-
-/* What the job's step is to have. Return: 0, or -1 after the reason was said. */
-static int decide(spank_t sp, int ac, char **av, int *priority)
-{
-	struct place_bounds bounds;
-	job_info_msg_t *jobs;
-	const char *partition, *qos;
-	uint32_t job;
-	int status = -1;
-
-	if (!job_of(ac, av, &placing_job) || !accounting_of(ac, av, &accounting) || !stops_of(ac, av, &stop.given) || spank_get_item(sp, S_JOB_ID, &job) != ESPANK_SUCCESS)
-		return -1;
-	if (job_requested)
-		placing_job = job_request;
-	if (slurm_load_job(&jobs, job, SHOW_ALL) || !jobs->record_count) {
-		slurm_error(ME "slurmctld does not tell what job %u is", job);
-		return -1;
-	}
-	partition = jobs->job_array[0].partition;
-	qos = jobs->job_array[0].qos;
-	if (!bounds_of(partition, qos, ac, av, &bounds))
-		goto out;
-	*priority = requested ? request : GPREEMPT_PRIORITY_NORMAL;
-	if (requested && request != place_clamp(bounds, request)) {
-		slurm_error(ME "--gpu-priority: %d is %s than what partition %s%s%s allows: %d to %d", request,
-			    request > bounds.ceiling ? "more" : "less", partition ? partition : "(none)", qos ? " and QOS " : "",
-			    qos ? qos : "", bounds.floor, bounds.ceiling);
-		goto out;
-	}
-	*priority = place_clamp(bounds, *priority);
-	status = by_class(ac, av, *priority) ? 0 : -1;
-out:
-	slurm_free_job_info_msg(jobs);
-	return status;
+	plugstack_read(ac, av, partition, qos, &conf);
+	placing = place_clamp(conf.bounds, requested ? request : GPREEMPT_PRIORITY_NORMAL);
+	placing_job = job_requested ? job_request : conf.job;
+	plugstack_shares(ac, av, placing, &share);
+	stop.given = conf.follow_stop;
+	accounting = conf.accounting;
+	spank_refuse_priority(partition, qos);
+	spank_refuse_parts();
+	if (jobs)
+		slurm_free_job_info_msg(jobs);
 }
 
 /* In srun, once there is a job. */
 int slurm_spank_local_user_init(spank_t sp, int ac, char **av)
 {
-	int priority;
+	spank_decide(sp, ac, av);
+	return spank_option_status(0);
+}
 
-	return decide(sp, ac, av, &priority);
+static const char *spank_reason(int error)
+{
+	return error == -ENOENT ? NO_MODULE :
+	       error == -ENOTTY ? "this node's module knows of no jobs" : strerror(-error);
+}
+
+/* Does this node have what the step asks for? Asked as root: the step's user need not reach it. */
+static void spank_refuse_node(void)
+{
+	const char *what = spank_asked();
+	int error = what ? place_available() : 0;
+	char root[PATH_MAX], why[SHARE_WHY];
+
+	if (error)
+		spank_refuse("%s: %s", what, spank_reason(error));
+	if (!place_cgroup_root(root, sizeof(root)))
+		return;
+	if (share_is_asked_for(&share) && share_set(NULL, &share, why))
+		spank_refuse(SHARE_OPTIONS ": %s", why);
+	if (stop.is_asked && stop_set(NULL, &stop, why))
+		spank_refuse("--gpu-follow-stop: %s", why);
 }
 
 /*
@@ -359,149 +331,156 @@ int slurm_spank_local_user_init(spank_t sp, int ac, char **av)
  */
 int slurm_spank_init_post_opt(spank_t sp, int ac, char **av)
 {
-	if (spank_remote(sp))
-		allowed = !decide(sp, ac, av, &placing);
+	if (!spank_remote(sp))
+		return 0;
+	spank_decide(sp, ac, av);
+	spank_refuse_node();
+	if (!refusal[0])
+		return 0;
+	/* Where plugstack.conf says "optional" it runs all the same: as if it had not asked. */
+	requested = job_requested = stop.is_asked = false;
+	memset(&share.asked, 0, sizeof(share.asked));
+	placing_job = conf.job;
 	return 0;
 }
 
-static const char *reason(int error)
-{
-	return error == -ENOENT ? NO_MODULE : error == -ENOTTY ? "this node's module knows of no jobs" : strerror(-error);
-}
-
-/* For something that takes the module */
-static bool asked(void)
-{
-	return requested || (job_requested && placing_job != PLACE_JOB_NONE) || share_is_asked_for(&share) || stop.is_asked;
-}
-
-/* In slurmstepd, where a refusal ends the step alone. */
+/* Nothing: it could not open the device, and a failure would drain the node. Stand-ins for Slurm call it. */
 int slurm_spank_user_init(spank_t sp, int ac, char **av)
 {
-	const char *what = requested ? "--gpu-priority" : share_is_asked_for(&share) ? SHARE_OPTIONS : stop.is_asked ? "--gpu-follow-stop" : "--gpu-job";
-	int error;
+	(void)sp;
+	(void)ac;
+	(void)av;
+	return 0;
+}
+
+/* In a task, as root, before its program: what fails here is the task, and its output says why. */
+int slurm_spank_task_init_privileged(spank_t sp, int ac, char **av)
+{
+	int task;
 
 	(void)ac;
 	(void)av;
-	if (!spank_remote(sp))
+	if (!refusal[0])
 		return 0;
-	if (!allowed)
-		return -1;
-	placed = requested || placing != GPREEMPT_PRIORITY_NORMAL;
-	error = asked() ? place_available() : 0;
-	if (error)
-		slurm_error(ME "%s: %s", what, reason(error));
-	return error ? -1 : 0;
+	/* Once a node */
+	if (spank_get_item(sp, S_TASK_ID, &task) != ESPANK_SUCCESS || !task)
+		slurm_error(ME "%s", refusal);
+	return -1;
 }
 
-static bool write_pid(const char *directory, pid_t pid)
+/* Its cgroups. Return: as where_find(). */
+static int spank_where(spank_t sp, pid_t pid, struct where *where)
 {
-	char name[PATH_MAX + 16];
-	bool good;
-	FILE *f;
+	uint32_t job, step;
+	int error;
 
-	snprintf(name, sizeof(name), "%s/cgroup.procs", directory);
-	f = fopen(name, "we");
-	if (!f)
-		return false;
-	good = fprintf(f, "%d\n", pid) > 0;
-	return !fclose(f) && good;
-}
-
-/* The cgroup of the step that the task is in, or one of ours. Return: 0 or a negative errno. */
-static int step_cgroup(spank_t sp, pid_t pid, char *directory, size_t size)
-{
-	char root[PATH_MAX / 2], path[PATH_MAX / 2], *step, *end;
-	uint32_t job, number;
-	int error = place_cgroup_root(root, sizeof(root));
-
-	if (!error)
-		error = place_cgroup_of(pid, path, sizeof(path));
-	if (error)
-		return error;
-	/* .../job_5/step_0/user/task_0 */
-	step = strstr(path, "/job_") ? strstr(strstr(path, "/job_"), "/step_") : NULL;
-	if (step) {
-		end = strchr(step + 1, '/');
-		if (end)
-			*end = '\0';
-		return (size_t)snprintf(directory, size, "%s%s", root, path) < size ? 0 : -ENAMETOOLONG;
-	}
-	if (spank_get_item(sp, S_JOB_ID, &job) != ESPANK_SUCCESS || spank_get_item(sp, S_JOB_STEPID, &number) != ESPANK_SUCCESS)
+	if (spank_get_item(sp, S_JOB_ID, &job) != ESPANK_SUCCESS ||
+	    spank_get_item(sp, S_JOB_STEPID, &step) != ESPANK_SUCCESS)
 		return -EINVAL;
-	snprintf(own_cgroup, sizeof(own_cgroup), "%s/kfd_gpreempt", root);
-	if (mkdir(own_cgroup, 0755) && errno != EEXIST)
-		return -errno;
-	snprintf(own_cgroup, sizeof(own_cgroup), "%s/kfd_gpreempt/job_%u_step_%u", root, job, number);
-	if (mkdir(own_cgroup, 0755) && errno != EEXIST)
-		return -errno;
-	if (!write_pid(own_cgroup, pid))
-		return -errno;
-	return (size_t)snprintf(directory, size, "%s", own_cgroup) < size ? 0 : -ENAMETOOLONG;
+	error = where_find(pid, job, step, where);
+	if (!error && where->own)
+		own = *where;
+	return error;
 }
 
 /* Without cgroup v2, what is below the task inherits its job, which has the step's number. */
-static int set_tree_job(spank_t sp, pid_t pid)
+static int spank_set_tree_job(spank_t sp, pid_t pid)
 {
 	uint32_t job, step;
 
-	if (spank_get_item(sp, S_JOB_ID, &job) != ESPANK_SUCCESS || spank_get_item(sp, S_JOB_STEPID, &step) != ESPANK_SUCCESS)
+	if (spank_get_item(sp, S_JOB_ID, &job) != ESPANK_SUCCESS ||
+	    spank_get_item(sp, S_JOB_STEPID, &step) != ESPANK_SUCCESS)
 		return -EINVAL;
-	return place_set_tree_job(pid, ((uint64_t)job << 32 | step) & (PLACE_NUMBERS - 1), placing_job);
+	return place_set_tree_job(pid, ((uint64_t)job << 32 | step) & (PLACE_NUMBERS - 1),
+				  placing_job);
 }
 
-/* @what: out: what could not be set, if it could not. Return: 0 or a negative errno. */
-static int give_place(spank_t sp, pid_t pid, const char **what)
+/* Return: false: the step asked for it, and does not get it. What is wrong has been said. */
+static bool spank_give_priority(const char *directory, pid_t pid)
 {
-	char directory[PATH_MAX];
-	int no_cgroup = step_cgroup(sp, pid, directory, sizeof(directory)), error = no_cgroup == -ENOENT ? 0 : no_cgroup;
+	int error;
 
-	*what = "the priority";
+	if (!requested && placing == GPREEMPT_PRIORITY_NORMAL)
+		return true;
 	/* Without cgroup v2, what is below the task inherits it. */
-	if (!error && placed)
-		error = no_cgroup ? place_set_tree(pid, placing) : place_set(directory, placing);
-	if (error)
-		return error;
-	*what = "the step's job";
-	error = no_cgroup ? set_tree_job(sp, pid) : place_set_job(directory, placing_job);
-	/* A module that is older than jobs: what plugstack.conf says is no condition. */
-	return error == -ENOTTY && !job_requested ? 0 : error;
+	error = directory ? place_set(directory, placing) : place_set_tree(pid, placing);
+	/* A node without the module: who asked for nothing is not to suffer. */
+	if (!error || (error == -ENOENT && !requested))
+		return true;
+	slurm_error(ME "the priority could not be set: %s", spank_reason(error));
+	return !requested;
 }
 
-/* Return: 0; -1: the step asked for it, and does not get it, which has been said. */
-static int give_time(const char *directory)
+/* As spank_give_priority() */
+static bool spank_give_job(spank_t sp, const char *directory, pid_t pid)
+{
+	int error = directory ? place_set_job(directory, placing_job) : spank_set_tree_job(sp, pid);
+
+	/* A module that is older than jobs: what plugstack.conf says is no condition. */
+	if (!error || ((error == -ENOENT || error == -ENOTTY) && !job_requested))
+		return true;
+	slurm_error(ME "the step's job could not be set: %s", spank_reason(error));
+	return !job_requested;
+}
+
+/* As spank_give_priority() */
+static bool spank_give_time(const char *directory)
 {
 	char why[SHARE_WHY];
 	int error = share_set(directory, &share, why);
 
 	if (share_matters(&share, error))
 		slurm_error(ME "%s: %s", share_is_asked_for(&share) ? SHARE_OPTIONS : "share", why);
-	return error && share_is_asked_for(&share) ? -1 : 0;
+	return !error || !share_is_asked_for(&share);
 }
 
-/* As give_time() */
-static int tell_stops(const char *directory)
+/* As spank_give_priority() */
+static bool spank_tell_stops(const char *directory)
 {
 	char why[STOP_WHY];
 	int error = stop_set(directory, &stop, why);
 
 	if (stop_matters(&stop, error))
 		slurm_error(ME "%s: %s", stop.is_asked ? "--gpu-follow-stop" : "follow_stop", why);
-	return error && stop.is_asked ? -1 : 0;
+	return !error || !stop.is_asked;
 }
 
-/* What its cgroup has of the GPUs beside a priority. Return: as give_time(). */
-static int give_parts(spank_t sp, pid_t pid)
+/* Which directory has what the step gets; NULL: another step speaks for the job, and this asks nothing. */
+static const char *spank_directory(const struct where *where, uint32_t step)
 {
-	char directory[PATH_MAX];
-	int no_cgroup = step_cgroup(sp, pid, directory, sizeof(directory));
-	const char *of = no_cgroup ? NULL : directory;
+	if (spank_asked() || step == SLURM_BATCH_SCRIPT || step == SLURM_INTERACTIVE_STEP)
+		return where_speaks(where, step) ? where->job : where->step;
+	return where_is_spoken_for(where) ? NULL : where->job;
+}
 
-	if (no_cgroup && no_cgroup != -ENOENT) {
-		slurm_error(ME "the step's cgroup: %s", strerror(-no_cgroup));
-		return share_is_asked_for(&share) || stop.is_asked ? -1 : 0;
+/* Return: as spank_give_priority(). */
+static bool spank_give(spank_t sp, pid_t pid, bool is_task)
+{
+	const char *directory = NULL;
+	struct where where;
+	uint32_t step = 0;
+	int error;
+	bool good;
+
+	if (!spank_asked() && placing == GPREEMPT_PRIORITY_NORMAL && placing_job == PLACE_JOB_NONE &&
+	    !share.given.named && !stop_is_for(&stop))
+		return true;
+	error = spank_where(sp, pid, &where);
+	if (error && error != -ENOENT) {
+		slurm_error(ME "the step's cgroup: %s", strerror(-error));
+		return !spank_asked();
 	}
-	return give_time(of) || tell_stops(of) ? -1 : 0;
+	/* What is below the extern step's slurmstepd is not of the job: that takes a cgroup. */
+	if (error && !is_task)
+		return true;
+	spank_get_item(sp, S_JOB_STEPID, &step);
+	if (!error)
+		directory = spank_directory(&where, step);
+	good = !is_task || spank_give_job(sp, error ? NULL : where.step, pid);
+	if (!error && !directory)
+		return good;
+	return spank_give_priority(directory, pid) && spank_give_time(directory) &&
+	       spank_tell_stops(directory) && good;
 }
 
 static void know_cgroup(uint64_t id)
@@ -535,7 +514,8 @@ static void know_cgroups_below(const char *directory)
 /* A task's cgroup may be gone when the task is. */
 static void account_for(spank_t sp, pid_t pid)
 {
-	int error = step_cgroup(sp, pid, step_directory, sizeof(step_directory));
+	struct where where;
+	int error = spank_where(sp, pid, &where);
 
 	nr_tasks++;
 	if (error) {
@@ -543,6 +523,7 @@ static void account_for(spank_t sp, pid_t pid)
 		accounting = false;
 		return;
 	}
+	snprintf(step_directory, sizeof(step_directory), "%s", where.step);
 	know_cgroups_below(step_directory);
 }
 
@@ -584,24 +565,15 @@ static bool unnoted(struct gpreempt_queue_usage *used)
 /* A job's comment, to be freed; NULL: slurmctld does not tell. */
 static char *comment_of(uint32_t job)
 {
-	job_info_msg_t *jobs;
+	job_info_msg_t *jobs = ctld_load_job(job);
 	char *comment;
 
-	if (slurm_load_job(&jobs, job, SHOW_ALL))
+	if (!jobs)
 		return NULL;
-	comment = strdup(jobs->record_count && jobs->job_array[0].admin_comment ? jobs->job_array[0].admin_comment : "");
+	comment = jobs->job_array[0].admin_comment;
+	comment = strdup(comment ? comment : "");
 	slurm_free_job_info_msg(jobs);
 	return comment;
-}
-
-static bool set_comment(uint32_t job, char *comment)
-{
-	job_desc_msg_t change;
-
-	slurm_init_job_desc_msg(&change);
-	change.job_id = job;
-	change.admin_comment = comment;
-	return !slurm_update_job(&change);
 }
 
 /* Has another node, which had read the comment before, written over ours? @text: what was written */
@@ -627,7 +599,7 @@ static bool add_note(uint32_t job, const char *node, bool alone, const struct gp
 	for (tries = 0; good && lost && tries < NOTE_TRIES; tries++) {
 		comment = comment_of(job);
 		text = comment ? note_add(comment, node, used) : NULL;
-		good = text && set_comment(job, text);
+		good = text && ctld_set_comment(job, text);
 		lost = good && !alone && written_over(job, node, text);
 		free(comment);
 		free(text);
@@ -658,29 +630,23 @@ static void note_usage(spank_t sp)
 		close(lock);
 }
 
-/* Still root, and the task waits until this returns. */
+/* In slurmstepd, as root; the task waits until this returns. The extern step has no task. */
 int slurm_spank_task_post_fork(spank_t sp, int ac, char **av)
 {
-	const char *what;
+	bool is_task;
 	pid_t pid;
-	int error;
 
 	(void)ac;
 	(void)av;
-	if (spank_get_item(sp, S_TASK_PID, &pid) != ESPANK_SUCCESS)
-		return 0;
-	if (accounting)
+	is_task = spank_get_item(sp, S_TASK_PID, &pid) == ESPANK_SUCCESS;
+	if (!is_task)
+		pid = getpid();
+	if (is_task && accounting)
 		account_for(sp, pid);
-	if ((share.asked.named || share.given.named || stop_is_for(&stop)) && give_parts(sp, pid))
-		return -1;
-	if (!placed && placing_job == PLACE_JOB_NONE)
-		return 0;
-	error = give_place(sp, pid, &what);
-	/* A node without the module: who asked for nothing is not to suffer. */
-	if (!error || (error == -ENOENT && !asked()))
-		return 0;
-	slurm_error(ME "%s could not be set: %s", what, reason(error));
-	return asked() ? -1 : 0;
+	/* A failure of this function would drain the node. */
+	if (!spank_give(sp, pid, is_task) && is_task)
+		kill(pid, SIGKILL);
+	return 0;
 }
 
 /* In slurmstepd, as root; a task has ended. */
@@ -697,17 +663,9 @@ int slurm_spank_task_exit(spank_t sp, int ac, char **av)
 
 int slurm_spank_exit(spank_t sp, int ac, char **av)
 {
-	int tries;
-
 	(void)ac;
 	(void)av;
-	if (!spank_remote(sp) || !own_cgroup[0])
-		return 0;
-	for (tries = 0; tries < LEAVE_TRIES; tries++) {
-		if (!rmdir(own_cgroup) || errno != EBUSY)
-			return 0;
-		usleep(LEAVE_WAIT_US);
-	}
-	slurm_error(ME "%s stays: a process is in it", own_cgroup);
+	if (spank_remote(sp) && own.own && !where_leave(&own))
+		slurm_error(ME "%s stays: a process is in it", own.step);
 	return 0;
 }

@@ -4,7 +4,8 @@
  *
  * Queues are lines of $MACHINE/queues: PID GPU QUEUE CONTEXT STATE(idle|active|preempted) PRIORITY PENDING PREEMPTIONS OFF_US JOB VERDICT. Behind
  * the state may be /always or /never: are stops of its process followed? Or /waits or /lent
- * Nodes are the folders of /sys/class/kfd/kfd/gpreempt. Priorities and jobs may be set, and change nothing. Shares of cgroups that are set become
+ * Nodes are the folders of /sys/class/kfd/kfd/gpreempt. Priorities and jobs may be set, and change nothing; of cgroups they
+ * become lines of $MACHINE/set: DIRECTORY priority N|job. Shares of cgroups that are set become
  * lines of $MACHINE/shares: DIRECTORY WEIGHT MIN QUOTA/PERIOD; or fail with the errno in /sys/share-errno. Parameters of cgroups that are set become
  * lines of $MACHINE/params: DIRECTORY PARAMETER VALUE. With /sys/no-module there is none.
  *
@@ -260,6 +261,25 @@ static int set_share(const struct gpreempt_set_share *s)
 	return 0;
 }
 
+/* @value: NULL: of a job */
+static int note_set(const struct gpreempt_target *target, const int32_t *value)
+{
+	char path[PATH_MAX], link[64], directory[PATH_MAX] = "";
+	FILE *file;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", target->cgroup_fd);
+	if (target->scope != GPREEMPT_SCOPE_CGROUP || __real_readlink(link, directory, sizeof(directory) - 1) < 0)
+		return 0;
+	snprintf(path, sizeof(path), "%s/set", getenv("MACHINE"));
+	file = __real_fopen(path, "ae");
+	if (!file || !strstr(directory, "/cgroup/"))
+		abort();
+	fprintf(file, "%s ", strstr(directory, "/cgroup/") + 8);
+	fprintf(file, value ? "priority %d\n" : "job\n", value ? *value : 0);
+	fclose(file);
+	return 0;
+}
+
 /* $MACHINE/fits: a line for each node: gpu_id, reserved, free (both in millionths), a switch in microseconds; without the file the module is one before version 11 */
 static int fits(struct gpreempt_fits *f)
 {
@@ -388,8 +408,10 @@ int __wrap_ioctl(int fd, unsigned long request, ...)
 		return list(argument);
 	if (fd == scheduler && request == GPREEMPT_IOC_INFO)
 		return info(argument);
-	if (fd == scheduler && (request == GPREEMPT_IOC_SET_PRIORITY || request == GPREEMPT_IOC_SET_JOB))
-		return 0;
+	if (fd == scheduler && request == GPREEMPT_IOC_SET_PRIORITY)
+		return note_set(&((struct gpreempt_priority *)argument)->target, &((struct gpreempt_priority *)argument)->priority);
+	if (fd == scheduler && request == GPREEMPT_IOC_SET_JOB)
+		return note_set(&((struct gpreempt_set_job *)argument)->target, NULL);
 	if (fd == scheduler && request == GPREEMPT_IOC_SET_SHARE)
 		return set_share(argument);
 	if (fd == scheduler && request == GPREEMPT_IOC_SET_PARAM)

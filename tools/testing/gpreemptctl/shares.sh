@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# shares.sh - shares that the OCI hook and the Slurm plugin set, and whether stops are followed, with address and
+# shares.sh - shares that gpreemptctl and the OCI hook set, and whether stops are followed, with address and
 # undefined-behaviour sanitizers, on a made-up machine whose cgroups are folders. TAP on stdout
 #
 # Builds into $BUILD/gpreemptctl-shares.
@@ -155,70 +155,6 @@ containers_that_ask_need_shares()
 	share_refused "$which: shares are those of cgroups of version 2, which this machine has not$none" '"kfd-gpreempt/share-weight": "50"' ''
 }
 
-# step STATUS ARGUMENTS...: of step.c
-step()
-{
-	local wanted=$1
-
-	shift
-	container_machine
-	mkdir -p "$top/system.slice/slurmstepd.scope/job_5/step_0"
-	echo "0::/system.slice/slurmstepd.scope/job_5/step_0/user/task_0" >"$MACHINE/proc/4711/cgroup"
-	[ "$without" != module ] || touch "$MACHINE/sys/no-module"
-	status "$wanted" "$built/step" "$@"
-}
-
-# With what Slurm gives a plugin
-step_builds()
-{
-	local wrap
-
-	echo '#include <slurm/spank.h>' | gcc -E - >/dev/null 2>&1 || skip "libslurm-dev is not installed"
-	wrap=$(printf -- '-Wl,--wrap=%s ' $wrapped)
-	# shellcheck disable=SC2086 # words
-	gcc $sanitizers -I"$TOP/include/uapi" -I"$TOP/lib" -I"$TOP/integrations/common" -o "$built/step" "$built"/fakes/*.o "$TOP/tools/testing/integrations/step.c" \
-		"$TOP"/integrations/slurm/*.c "$TOP"/integrations/common/*.c "$TOP/lib/gpreempt.c" "$TOP/lib/parse.c" $wrap
-}
-
-# step_has_share WANTED
-step_has_share()
-{
-	is "shares" "$(cat "$MACHINE/shares" 2>/dev/null)" "${1:+system.slice/slurmstepd.scope/job_5/step_0 $1}"
-}
-
-steps_have_a_share_by_option_or_class()
-{
-	local word without=
-
-	step_builds
-	step 0 --gpu-share-weight=300 --gpu-share-min=20 --gpu-share-max=5000/50000
-	step_has_share "300 20 5000/50000"
-	step 0 --gpu-priority=batch all=-500..500 share:batch=weight=50 share:latency=min=80 share:any=max=25,weight=70
-	step_has_share "50 0 5000/20000"
-	step 0 share:batch=weight=50
-	step_has_share ""
-	is "messages" "$(cat "$err")" ""
-	step 3 --gpu-share-max=60 share:any=max=50
-	is "message" "$(cat "$err")" \
-		"gpreempt: --gpu-share-weight, -min or -max: max=12000/20000 is more than the administrator allows, which is 10000/20000; no share is in force"
-	step_has_share ""
-	step 1 --gpu-share-weight=much
-	is "message" "$(cat "$err")" "gpreempt: --gpu-share-weight: weight=much is not in 1..10000"
-	step 1 --gpu-share-min=200
-	is "message" "$(cat "$err")" "gpreempt: --gpu-share-min: min=200 is not in 0..100 percent"
-	for word in share:any share:fast=weight=5 share:=weight=5; do
-		step 2 "$word"
-		is "message" "$(cat "$err")" "gpreempt: plugstack.conf: $word: not share:CLASS=weight=N,min=PERCENT,max=PERCENT"
-	done
-	step 2 share:any=5
-	has "$err" "share:any=5: not share:CLASS=weight=N,min=PERCENT,max=PERCENT: 5 is neither weight=N nor min=PERCENT nor max=PERCENT"
-	without=module
-	step 0 share:any=max=50
-	is "messages" "$(cat "$err")" ""
-	step 2 --gpu-share-max=50
-	is "message" "$(cat "$err")" "gpreempt: --gpu-share-weight, -min or -max: this node has no amdgpu with kfd_gpreempt"
-}
-
 weights_that_do_not_count_are_told()
 {
 	local told="under the policy wfq the maxima of groups count, and weights and minima do not; gpreemptctl policy hpf -g"
@@ -352,33 +288,6 @@ containers_follow_stops_by_annotation_or_configuration()
 	stops ""
 }
 
-steps_follow_stops_by_option_or_configuration()
-{
-	local of=system.slice/slurmstepd.scope/job_5/step_0 without=
-
-	step_builds
-	step 0 --gpu-follow-stop=always
-	stops "$of always"
-	step 0 follow_stop=always all=-500..500
-	stops "$of always"
-	step 0 --gpu-follow-stop=node follow_stop=never
-	stops "$of node"
-	is "messages" "$(cat "$err")" ""
-	step 3 --gpu-follow-stop=never
-	is "message" "$(cat "$err")" \
-		"gpreempt: --gpu-follow-stop: never is not what the administrator allows, which is always or node; what the GPU's node says is in force"
-	stops ""
-	step 1 --gpu-follow-stop=yes
-	is "message" "$(cat "$err")" "gpreempt: --gpu-follow-stop=yes: not always, never or node"
-	step 2 follow_stop=yes
-	is "message" "$(cat "$err")" "gpreempt: plugstack.conf: follow_stop=yes: not follow_stop=always, follow_stop=never or follow_stop=node"
-	without=module
-	step 0 follow_stop=always
-	is "messages" "$(cat "$err")" ""
-	step 2 --gpu-follow-stop=always
-	is "message" "$(cat "$err")" "gpreempt: --gpu-follow-stop: this node has no amdgpu with kfd_gpreempt"
-}
-
 reservations_are_answered_with_figures()
 {
 	local refused="gpreemptctl: gpu 1: runtime=50000 in period=100000 does not fit: 0.600 of the device is reserved, 0.380 is free, it takes 0.502: 0.122 is missing"
@@ -424,13 +333,12 @@ gpreemptctl: set runtime=50000 period=100000: does not fit; nothing changed"
 	is "message" "$(cat "$err")" "gpreemptctl: set runtime=5: the module knows of no reservations; update it"
 }
 
-plan 11
+plan 9
 must "builds without warnings" builds_without_warnings
 for t in containers_have_a_share_by_annotation_or_class containers_may_not_have_more_than_their_share \
-	containers_that_ask_need_shares steps_have_a_share_by_option_or_class weights_that_do_not_count_are_told \
+	containers_that_ask_need_shares weights_that_do_not_count_are_told \
 	cgroups_follow_stops_by_command_or_configuration patterns_name_the_cgroups_that_there_are \
-	containers_follow_stops_by_annotation_or_configuration \
-	steps_follow_stops_by_option_or_configuration reservations_are_answered_with_figures; do
+	containers_follow_stops_by_annotation_or_configuration reservations_are_answered_with_figures; do
 	tap $t $t
 done
 finish

@@ -7,6 +7,7 @@
  * $GPREEMPT_DEVICE.shares. Every process with GPREEMPT_TEST_QUEUE in its environment has one queue, whose
  * priority is that of the nearest cgroup, as in the kernel; the variable's value may be "debugged" or "suspended". Lines "ID BUSY_MS WAITING_MS
  * PREEMPTED_MS WAVES" of $GPREEMPT_DEVICE.usage are what cgroups have used. Nodes are the folders of /sys/class/kfd/kfd/gpreempt. Nothing else is known here: ENOTTY.
+ * With $GPREEMPT_DEVICE.root only root may open it. $GPREEMPT_DEVICE.share-errno has the errno that setting a share fails with.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -34,6 +35,8 @@
 #define STAYING		".stay"
 #define SHARES		".shares"
 #define USAGE		".usage"
+#define ROOT_ONLY	".root"
+#define SHARE_ERRNO	".share-errno"
 
 static FILE *settings(const char *which, const char *mode)
 {
@@ -42,6 +45,20 @@ static FILE *settings(const char *which, const char *mode)
 
 	snprintf(path, sizeof(path), "%s%s", name ? name : "/tmp/gpreempt-device", which);
 	return fopen(path, mode);
+}
+
+/* A number; @empty: where the file has none; 0: there is no file. */
+static int setting(const char *which, int empty)
+{
+	FILE *f = settings(which, "re");
+	int number = empty;
+
+	if (!f)
+		return 0;
+	if (fscanf(f, "%d", &number) != 1)
+		number = empty;
+	fclose(f);
+	return number;
 }
 
 static int add_line(const char *which, const char *name, uint64_t value)
@@ -90,8 +107,13 @@ int open(const char *path, int flags, ...)
 		mode = va_arg(list, mode_t);
 		va_end(list);
 	}
-	if (!strcmp(path, "/dev/kfd_gpreempt"))
+	if (!strcmp(path, "/dev/kfd_gpreempt")) {
+		if (geteuid() && setting(ROOT_ONLY, 1)) {
+			errno = EACCES;
+			return -1;
+		}
 		return memfd_create(NAME, MFD_CLOEXEC);
+	}
 	if (!real)
 		real = (int (*)(const char *, int, ...))dlsym(RTLD_NEXT, "open");
 	return real(path, flags, mode);
@@ -118,7 +140,7 @@ static int set_job(const struct gpreempt_set_job *j)
 static int set_share(const struct gpreempt_set_share *s)
 {
 	char name[PATH_MAX];
-	int error = name_of(&s->target, false, name, sizeof(name));
+	int error = setting(SHARE_ERRNO, 0) ? -setting(SHARE_ERRNO, 0) : name_of(&s->target, false, name, sizeof(name));
 	FILE *f = error ? NULL : settings(SHARES, "ae");
 
 	if (!f)

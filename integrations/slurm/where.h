@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* where.h - the cgroups of a job and of one of its steps on this node */
+#ifndef GPREEMPT_WHERE_H
+#define GPREEMPT_WHERE_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/**
+ * struct where - directories of cgroups of version 2
+ * @job: of the job: all that it does here is below it
+ * @step: of the step, below that
+ * @own: both are ours: Slurm makes none
+ */
+struct where {
+	char job[PATH_MAX];
+	char step[PATH_MAX];
+	bool own;
+};
+
+/**
+ * where_find() - find the cgroups that a task is in
+ * @pid: the task
+ * @job: number of its job, as Slurm's API says
+ * @step: number of its step
+ * @where: out: the directories
+ *
+ * A task that Slurm has left in slurmstepd's own cgroup is moved into one of ours, which is made.
+ * No other is moved: its place is somebody's, with that one's limits and devices.
+ *
+ * Return: 0; -ENOENT: this node has no cgroups for the step; another negative errno.
+ */
+int where_find(pid_t pid, uint32_t job, uint32_t step, struct where *where);
+
+/**
+ * where_speaks() - is it this step that speaks for its job on this node?
+ *
+ * The first that calls this does; the job's cgroup has a mark, which goes with it.
+ */
+bool where_speaks(const struct where *where, uint32_t step);
+
+/** where_is_spoken_for() - is there such a step? */
+bool where_is_spoken_for(const struct where *where);
+
+/** where_leave() - remove what where_find() has made. Return: is it gone, as far as others let it? */
+bool where_leave(const struct where *where);
+
+#endif
