@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * note.h - what a job has used of GPUs, as words of a comment
+ * note.h - what a job has used of GPUs, in a comment that others write to as well
  *
  * Each node has a word of its own, and others' words stay as they are:
  *
  *	gpreempt:NODE:busy=12.345678,waiting=0.100000,preempted=0.000000,waves=310.012000
+ *
+ * In a comment that is a JSON object it is a key of its own, and all else stays as it is, to the byte
+ * unless somebody has written our key anew:
+ *
+ *	{..., "gpreempt": {"NODE": {"busy": 12.345678, "waiting": 0.100000, ...}}}
  *
  * Numbers are seconds, waves those of a second.
  */
@@ -16,8 +21,15 @@
 #include "gpreempt.h"
 
 /**
+ * note_has_room() - may something be added to a comment?
+ *
+ * Not to JSON that is no object, which would be JSON no more, nor where our key is another's.
+ */
+bool note_has_room(const char *comment);
+
+/**
  * note_add() - add what was used to a comment
- * @comment: what it says; may be NULL
+ * @comment: what it says, and it has room; may be NULL
  * @node: name of the node; without blanks and colons
  * @used: what is to be added
  *

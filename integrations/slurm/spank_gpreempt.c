@@ -598,6 +598,11 @@ static bool add_note(uint32_t job, const char *node, bool alone, const struct gp
 
 	for (tries = 0; good && lost && tries < NOTE_TRIES; tries++) {
 		comment = comment_of(job);
+		if (comment && !note_has_room(comment)) {
+			slurm_error(ME "AdminComment of job %u is JSON without room for a key, and stays", job);
+			free(comment);
+			return true;
+		}
 		text = comment ? note_add(comment, node, used) : NULL;
 		good = text && ctld_set_comment(job, text);
 		lost = good && !alone && written_over(job, node, text);

@@ -1025,8 +1025,52 @@ a_step_notes_what_it_has_used()
 	rm "$MACHINE/account"
 	step 0 account=admincomment
 	is "nothing" "$(cat "$scratch/comment")" ""
-	step 2 account=yes
-	has "$err" "gpreempt: plugstack.conf: account=yes: not account=admincomment or account=none"
+}
+
+# noted BEFORE AFTER: what a step's note makes of a comment of others
+noted()
+{
+	printf '%s' "$1" >"$scratch/comment"
+	step 0 account=admincomment
+	is "of $1" "$(cat "$scratch/comment")" "$2"
+}
+
+# What is a JSON object stays one, with all that is in it, to the byte.
+notes_leave_json_of_others_alone()
+{
+	local node numbers twice member before
+
+	[ -x "$built/step" ] || skip "libslurm-dev is not installed"
+	node=$(hostname -s)
+	step_machine
+	numbers='"busy":3.000000,"waiting":0.250000,"preempted":0.200000,"waves":128.000000'
+	twice='"busy":6.000000,"waiting":0.500000,"preempted":0.400000,"waves":256.000000'
+	member="\"gpreempt\":{\"$node\":{$numbers}}"
+	noted '{}' "{$member}"
+	noted ' { "a" : 1 } ' " { \"a\" : 1,$member } "
+	for before in '"n":123456789012345678901234567890' '"f":1.10,"f":2' '"s":"a\/b } \u00e9 gpreempt:x"' '"l":[1,{"gpreempt":{}}], "t":true' \
+		"\"gpreempt2\":{\"$node\":{}}" "$(printf '"d":%s%s' "$(printf '[%.0s' $(seq 100))" "$(printf ']%.0s' $(seq 100))")"; do
+		noted "{$before}" "{$before,$member}"
+		noted "{$before,$member}" "{$before,\"gpreempt\":{\"$node\":{$twice}}}"
+	done
+	# Another node's, and ours as somebody else has printed it
+	noted "{$member, \"z\":0}" "{\"gpreempt\":{\"$node\":{$twice}}, \"z\":0}"
+	noted '{"a":1,"gpreempt":{"x":{"busy":1.000000}}}' "{\"a\":1,\"gpreempt\":{\"x\":{\"busy\":1.000000},\"$node\":{$numbers}}}"
+	noted "{ \"gpreempt\" : { \"$node\": { \"busy\": 3, \"waiting\": 0.25, \"preempted\": 0.2, \"waves\": 128 } }, \"a\": \"b/c\" }" \
+		"{\"gpreempt\":{\"$node\":{$twice}},\"a\":\"b/c\"}"
+	is "messages" "$(cat "$err")" ""
+	# No object, or a key of that name that is another's: nothing may be added.
+	for before in '[1,2]' '"words"' '{"gpreempt":"other"}' '{"gpreempt":[]}'; do
+		noted "$before" "$before"
+		is "message" "$(cat "$err")" "gpreempt: AdminComment of job 5 is JSON without room for a key, and stays"
+	done
+	# Almost JSON, and what only looks like it
+	for before in '{"a":1' '{"a":1} site=7' 42 null true 'x {"a":1}'; do
+		noted "$before" "$before gpreempt:$node:busy=3.000000,waiting=0.250000,preempted=0.200000,waves=128.000000"
+	done
+	printf '{"a":1}' >"$scratch/comment"
+	NODES=2 OTHER='{"a":1,"gpreempt":{"other":{"busy":1.000000}}}' step 0 account=admincomment
+	is "two nodes" "$(cat "$scratch/comment")" "{\"a\":1,\"gpreempt\":{\"other\":{\"busy\":1.000000},\"$node\":{$numbers}}}"
 }
 
 # Steps of a node at once, and another node that has read the comment before and writes later
@@ -1056,7 +1100,7 @@ scripts_are_clean()
 	linted tools/testing/gpreemptctl/view.sh
 }
 
-plan 38
+plan 39
 must builds_without_warnings builds_without_warnings
 tap cgroups_name_containers cgroups_name_containers
 tap cgroups_name_pods cgroups_name_pods
@@ -1093,6 +1137,7 @@ tap metrics_have_what_was_used metrics_have_what_was_used
 tap what_has_ended_is_a_bounded_number_of_series what_has_ended_is_a_bounded_number_of_series
 tap without_an_account_that_is_said without_an_account_that_is_said
 tap a_step_notes_what_it_has_used a_step_notes_what_it_has_used
+tap notes_leave_json_of_others_alone notes_leave_json_of_others_alone
 tap no_note_is_lost no_note_is_lost
 tap scripts_are_clean scripts_are_clean
 finish
