@@ -26,7 +26,10 @@
  *
  * Usage: gpreempt-oci [--config FILE] (default /etc/gpreempt-oci.conf), with lines: bounds FLOOR..CEILING; class NAME = PRIORITY; qos
  * guaranteed|burstable|besteffort = PRIORITY; job leave|stay|none; share CLASS = weight=N min=PERCENT max=PERCENT;
- * follow_stop always|never|node. What is beyond the bounds is refused: the container is not started, the reason is on stderr.
+ * follow_stop always|never|node.
+ *
+ * What an annotation asks for and cannot be had is refused: the container is not started, the reason is on stderr. All else starts: what only the
+ * configuration wants, or what is wrong in it, is told on stderr and no more. It is the administrator's, and not the container's.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -34,6 +37,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <json-c/json.h>
 
@@ -45,12 +49,13 @@
 
 #define ME		"gpreempt-oci: "
 #define UNIFIED		"/sys/fs/cgroup"
-#define MAX_STATE	(1 << 20)	/* bytes; annotations are limited to 256 KiB by Kubernetes */
+#define ANNOTATIONS	"kfd-gpreempt/"
 
 /**
  * struct wish - what a container is to have
  * @priority: that
  * @from: where it comes from, for messages; "" is nowhere, and no priority is set
+ * @asks_for_priority: its annotations say that, not the kubelet's QoS class
  * @job: what its processes are to each other
  * @asks_for_job: its annotations say that, not the configuration
  * @share: what it is to have of the GPUs' time
@@ -59,21 +64,36 @@
 struct wish {
 	int priority;
 	char from[256];
+	bool asks_for_priority;
 	enum place_job job;
 	bool asks_for_job;
 	struct share share;
 	struct stop stop;
 };
 
+/* Return: NULL: there is none, or it cannot be read, which has been said: not *@fine */
+static FILE *oci_open(const char *config, bool *fine)
+{
+	static bool said;
+	FILE *f = fopen(config, "re");
+
+	*fine = f || errno == ENOENT;
+	if (!*fine && !said)
+		fprintf(stderr, ME "%s: %m\n", config);
+	said |= !*fine;
+	return f;
+}
+
 /* The configuration's line "WORD NAME = PRIORITY". Return: 0 found, 1 not there, -1 wrong, which has been said. */
 static int look_up(const char *config, const char *word, const char *name, int *priority)
 {
 	char line[1024], first[64], second[256], third[64];
 	int status = 1, number = 0;
-	FILE *f = fopen(config, "re");
+	bool fine;
+	FILE *f = oci_open(config, &fine);
 
 	if (!f)
-		return errno == ENOENT ? 1 : (fprintf(stderr, ME "%s: %m\n", config), -1);
+		return fine ? 1 : -1;
 	while (status == 1 && fgets(line, sizeof(line), f)) {
 		number++;
 		line[strcspn(line, "#\n")] = '\0';
@@ -110,13 +130,12 @@ static bool setting_of(const char *config, const char *word, bool (*parse)(const
 {
 	size_t length = strlen(word);
 	char line[1024], value[64];
-	bool fine = true;
+	bool fine;
 	int number = 0;
-	FILE *f;
+	FILE *f = oci_open(config, &fine);
 
-	f = fopen(config, "re");
 	if (!f)
-		return errno == ENOENT;
+		return fine;
 	while (fine && fgets(line, sizeof(line), f)) {
 		number++;
 		if (!strncmp(line, word, length) && sscanf(line + length, "%63s", value) == 1 && !parse(value, setting)) {
@@ -141,11 +160,11 @@ static bool give_by_class(const char *config, const char *word, struct wish *wis
 	int priority = wish->from[0] ? wish->priority : GPREEMPT_PRIORITY_NORMAL, number = 0;
 	char line[1024], class[64], words[128], why[PARSE_WHY];
 	const char *good = NULL;
-	FILE *f;
+	bool fine;
+	FILE *f = oci_open(config, &fine);
 
-	f = fopen(config, "re");
 	if (!f)
-		return errno == ENOENT;
+		return fine;
 	while (!good && fgets(line, sizeof(line), f)) {
 		number++;
 		line[strcspn(line, "#\n")] = '\0';
@@ -175,6 +194,21 @@ static bool job_of(const char *config, enum place_job *job)
 	return setting_of(config, "job", parse_job, job, "job leave, job stay or job none");
 }
 
+/* Is there an annotation of ours? */
+static bool oci_asks(json_object *state)
+{
+	json_object *all;
+
+	if (!json_object_object_get_ex(state, "annotations", &all) || !json_object_is_type(all, json_type_object))
+		return false;
+	json_object_object_foreach(all, name, value) {
+		(void)value;
+		if (!strncmp(name, ANNOTATIONS, strlen(ANNOTATIONS)))
+			return true;
+	}
+	return false;
+}
+
 static const char *annotation(json_object *state, const char *name)
 {
 	json_object *all, *one;
@@ -194,21 +228,23 @@ static const char *qos_of(const char *cgroup)
 	return strstr(cgroup, "burstable") ? "burstable" : "guaranteed";
 }
 
-/* Return: 0, or -1 after the reason was said. */
+/* Return: 0, or -1: it is refused, and the reason was said. */
 static int job_wish_of(json_object *state, const char *config, struct wish *wish)
 {
 	const char *text = annotation(state, "kfd-gpreempt/job");
 
 	wish->asks_for_job = text;
-	if (!text)
-		return job_of(config, &wish->job) ? 0 : -1;
+	if (!text) {
+		job_of(config, &wish->job);
+		return 0;
+	}
 	if (place_parse_job(text, &wish->job))
 		return 0;
 	fprintf(stderr, ME "annotation kfd-gpreempt/job: %s is not leave, stay or none\n", text);
 	return -1;
 }
 
-/* Return: 0, or -1 after the reason was said. */
+/* Return: as job_wish_of(). */
 static int priority_wish_of(json_object *state, const char *config, const char *cgroup, struct wish *wish)
 {
 	const char *text;
@@ -216,6 +252,7 @@ static int priority_wish_of(json_object *state, const char *config, const char *
 
 	wish->from[0] = '\0';
 	text = annotation(state, "kfd-gpreempt/priority");
+	wish->asks_for_priority = text;
 	if (text) {
 		if (!parse_priority(text, &wish->priority)) {
 			fprintf(stderr, ME "annotation kfd-gpreempt/priority: %s is not latency, normal, batch or a number from %d to %d\n", text,
@@ -230,6 +267,9 @@ static int priority_wish_of(json_object *state, const char *config, const char *
 		status = look_up(config, "class", text, &wish->priority);
 		if (!status)
 			snprintf(wish->from, sizeof(wish->from), "PriorityClass %s", text);
+		wish->asks_for_priority = status != 1;
+		if (status < 0)
+			return -1;
 	}
 	text = qos_of(cgroup);
 	if (status == 1 && text) {
@@ -237,10 +277,10 @@ static int priority_wish_of(json_object *state, const char *config, const char *
 		if (!status)
 			snprintf(wish->from, sizeof(wish->from), "QoS class %s", text);
 	}
-	return status < 0 ? -1 : 0;
+	return 0;
 }
 
-/* Return: 0, or -1 after the reason was said. */
+/* Return: as job_wish_of(). */
 static int share_wish_of(json_object *state, const char *config, struct wish *wish)
 {
 	static const char *const names[] = { "weight", "min", "max" };
@@ -257,10 +297,11 @@ static int share_wish_of(json_object *state, const char *config, struct wish *wi
 			return -1;
 		}
 	}
-	return give_by_class(config, "share", wish, give_share) ? 0 : -1;
+	/* What a line that is wrong was to allow is not known. */
+	return give_by_class(config, "share", wish, give_share) || !share_is_asked_for(&wish->share) ? 0 : -1;
 }
 
-/* Return: 0, or -1 after the reason was said. */
+/* Return: as job_wish_of(). */
 static int stop_wish_of(json_object *state, const char *config, struct wish *wish)
 {
 	const char *text = annotation(state, "kfd-gpreempt/follow-stop");
@@ -270,7 +311,29 @@ static int stop_wish_of(json_object *state, const char *config, struct wish *wis
 		fprintf(stderr, ME "annotation kfd-gpreempt/follow-stop: %s is not always, never or node\n", text);
 		return -1;
 	}
-	return setting_of(config, "follow_stop", parse_stop, &wish->stop.given, "follow_stop always, follow_stop never or follow_stop node") ? 0 : -1;
+	return setting_of(config, "follow_stop", parse_stop, &wish->stop.given, "follow_stop always, follow_stop never or follow_stop node") ||
+	       !wish->stop.is_asked ? 0 : -1;
+}
+
+/* A QoS class is moved into the bounds. Return: as job_wish_of(). */
+static int bound_wish(const char *config, struct wish *wish)
+{
+	struct place_bounds bounds;
+	bool known;
+
+	if (!wish->from[0])
+		return 0;
+	known = bounds_of(config, &bounds);
+	if (known && wish->priority == place_clamp(bounds, wish->priority))
+		return 0;
+	if (known)
+		fprintf(stderr, ME "%s: %d is beyond the bounds of %s: %d to %d\n", wish->from, wish->priority, config, bounds.floor, bounds.ceiling);
+	if (wish->asks_for_priority)
+		return -1;
+	wish->priority = place_clamp(bounds, wish->priority);
+	if (!known)
+		wish->from[0] = '\0';
+	return 0;
 }
 
 /* A cgroup of the kubelet's in any hierarchy; "" without one */
@@ -295,6 +358,30 @@ static const char *reason(int error)
 }
 
 /* Return: false if it could not be, and the container asked for it. What is wrong has been said. */
+static bool give_priority(const struct wish *wish, pid_t pid, const char *directory)
+{
+	int error;
+
+	if (!wish->from[0])
+		return true;
+	error = directory ? place_set(directory, wish->priority) : place_set_tree(pid, wish->priority);
+	if (error)
+		fprintf(stderr, ME "%s: priority %d could not be set: %s\n", wish->from, wish->priority, reason(error));
+	return !error || !wish->asks_for_priority;
+}
+
+/* Return: as give_priority(). */
+static bool give_job(const struct wish *wish, pid_t pid, const char *directory)
+{
+	int error = directory ? place_set_job(directory, wish->job) : place_set_tree_job(pid, (uint64_t)pid, wish->job);
+
+	if (error)
+		fprintf(stderr, ME "%s: the container could not become a job: %s\n", wish->asks_for_job ? "annotation kfd-gpreempt/job" : "job",
+			reason(error));
+	return !error || !wish->asks_for_job;
+}
+
+/* Return: as give_priority(). */
 static bool give_time(const struct wish *wish, const char *directory)
 {
 	char why[SHARE_WHY];
@@ -302,10 +389,10 @@ static bool give_time(const struct wish *wish, const char *directory)
 
 	if (error)
 		fprintf(stderr, ME "%s: %s\n", share_is_asked_for(&wish->share) ? "annotation kfd-gpreempt/share-weight, -min or -max" : "share", why);
-	return !share_matters(&wish->share, error);
+	return !error || !share_is_asked_for(&wish->share);
 }
 
-/* Return: false if it could not be, and the container asked for it. What is wrong has been said. */
+/* Return: as give_priority(). */
 static bool tell_stops(const struct wish *wish, const char *directory)
 {
 	char why[STOP_WHY];
@@ -313,98 +400,75 @@ static bool tell_stops(const struct wish *wish, const char *directory)
 
 	if (error)
 		fprintf(stderr, ME "%s: %s\n", wish->stop.is_asked ? "annotation kfd-gpreempt/follow-stop" : "follow_stop", why);
-	return !stop_matters(&wish->stop, error);
+	return !error || !wish->stop.is_asked;
 }
 
-/* @directory: the container's cgroup; NULL: without cgroups, of process @pid. Return: false if it could not be, which has been said. */
+/* @directory: the container's cgroup; NULL: without cgroups, of process @pid. Return: as give_priority(). */
 static bool fulfil(const struct wish *wish, pid_t pid, const char *directory)
 {
-	int error = 0;
-
-	if (wish->from[0])
-		error = directory ? place_set(directory, wish->priority) : place_set_tree(pid, wish->priority);
-	if (error) {
-		fprintf(stderr, ME "%s: priority %d could not be set: %s\n", wish->from, wish->priority, reason(error));
-		return false;
-	}
-	error = directory ? place_set_job(directory, wish->job) : place_set_tree_job(pid, (uint64_t)pid, wish->job);
-	/* A machine without jobs: a container that did not ask for one starts all the same. */
-	if (!error || (!wish->asks_for_job && (error == -ENOENT || error == -ENOTTY)))
-		return give_time(wish, directory) && tell_stops(wish, directory);
-	fprintf(stderr, ME "%s: the container could not become a job: %s\n", wish->asks_for_job ? "annotation kfd-gpreempt/job" : "job", reason(error));
-	return false;
+	return give_priority(wish, pid, directory) && give_job(wish, pid, directory) && give_time(wish, directory) && tell_stops(wish, directory);
 }
 
+/* Return: EXIT_FAILURE if the container asks for what it cannot have. */
 static int run(json_object *state, const char *config)
 {
 	char root[PATH_MAX / 2], path[PATH_MAX / 2] = "", directory[PATH_MAX];
-	struct place_bounds bounds;
-	json_object *pid;
+	json_object *number;
 	struct wish wish;
+	pid_t pid = 0;
 	int error;
 
-	if (!json_object_object_get_ex(state, "pid", &pid) || json_object_get_int(pid) <= 0) {
+	if (json_object_object_get_ex(state, "pid", &number))
+		pid = json_object_get_int(number);
+	if (pid <= 0) {
 		fprintf(stderr, ME "the container's state has no pid; call this at createRuntime or later\n");
-		return EXIT_FAILURE;
+		return oci_asks(state) ? EXIT_FAILURE : EXIT_SUCCESS;
 	}
 	error = place_cgroup_root(root, sizeof(root));
 	/* Beside hierarchies of version 1 it need not have a cgroup for each container. */
 	if (!error && strcmp(root, UNIFIED))
 		error = -ENOENT;
 	if (!error)
-		error = place_cgroup_of(json_object_get_int(pid), path, sizeof(path));
+		error = place_cgroup_of(pid, path, sizeof(path));
 	if (error == -ENOENT)
-		find_kubepods(json_object_get_int(pid), path, sizeof(path));
-	/* Whoever asks for nothing is not to suffer from what this machine lacks. */
+		find_kubepods(pid, path, sizeof(path));
 	if (priority_wish_of(state, config, error && error != -ENOENT ? "" : path, &wish) || job_wish_of(state, config, &wish) ||
-	    share_wish_of(state, config, &wish) || stop_wish_of(state, config, &wish) ||
-	    !bounds_of(config, &bounds))
+	    share_wish_of(state, config, &wish) || stop_wish_of(state, config, &wish) || bound_wish(config, &wish))
 		return EXIT_FAILURE;
 	if (!wish.from[0] && wish.job == PLACE_JOB_NONE && !wish.share.asked.named && !wish.share.given.named && !stop_is_for(&wish.stop))
 		return EXIT_SUCCESS;
 	/* Without a hierarchy of version 2, -ENOENT. */
 	if (error && error != -ENOENT) {
-		if (!wish.from[0] && !wish.asks_for_job && !share_is_asked_for(&wish.share) && !wish.stop.is_asked)
-			return EXIT_SUCCESS;
-		fprintf(stderr, ME "cgroup of process %d: %s\n", json_object_get_int(pid), strerror(-error));
-		return EXIT_FAILURE;
-	}
-	if (wish.from[0] && wish.priority != place_clamp(bounds, wish.priority)) {
-		fprintf(stderr, ME "%s: %d is beyond the bounds of %s: %d to %d\n", wish.from, wish.priority, config, bounds.floor, bounds.ceiling);
-		return EXIT_FAILURE;
+		fprintf(stderr, ME "cgroup of process %d: %s\n", pid, strerror(-error));
+		return oci_asks(state) ? EXIT_FAILURE : EXIT_SUCCESS;
 	}
 	if (!error)
 		snprintf(directory, sizeof(directory), "%s%s", root, path);
-	return fulfil(&wish, json_object_get_int(pid), error ? NULL : directory) ? EXIT_SUCCESS : EXIT_FAILURE;
+	return fulfil(&wish, pid, error ? NULL : directory) ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 int main(int argc, char **argv)
 {
 	const char *config = "/etc/gpreempt-oci.conf";
-	json_object *state;
-	size_t length;
-	char *text;
+	json_object *state = NULL;
 	int status;
 
 	if (argc == 3 && !strcmp(argv[1], "--config")) {
 		config = argv[2];
 	} else if (argc != 1) {
 		fprintf(stderr, "Usage: gpreempt-oci [--config FILE] <STATE\n");
-		return 2;
+		/* hooks.d is the administrator's as well. */
+		config = NULL;
 	}
-	text = malloc(MAX_STATE);
-	if (!text)
-		return EXIT_FAILURE;
-	length = fread(text, 1, MAX_STATE - 1, stdin);
-	text[length] = '\0';
-	state = json_tokener_parse(text);
-	free(text);
+	state = json_object_from_fd(STDIN_FILENO);
 	if (!json_object_is_type(state, json_type_object)) {
 		fprintf(stderr, ME "what is on stdin is no container's state\n");
-		json_object_put(state);
-		return EXIT_FAILURE;
+		status = config ? EXIT_SUCCESS : 2;
+	} else if (config) {
+		status = run(state, config);
+	} else {
+		status = oci_asks(state) ? 2 : EXIT_SUCCESS;
 	}
-	status = run(state, config);
 	json_object_put(state);
 	return status;
 }

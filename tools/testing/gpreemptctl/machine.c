@@ -7,7 +7,8 @@
  * Nodes are the folders of /sys/class/kfd/kfd/gpreempt. Priorities and jobs may be set, and change nothing; of cgroups they
  * become lines of $MACHINE/set: DIRECTORY priority N|job. Shares of cgroups that are set become
  * lines of $MACHINE/shares: DIRECTORY WEIGHT MIN QUOTA/PERIOD; or fail with the errno in /sys/share-errno. Parameters of cgroups that are set become
- * lines of $MACHINE/params: DIRECTORY PARAMETER VALUE. With /sys/no-module there is none.
+ * lines of $MACHINE/params: DIRECTORY PARAMETER VALUE. With /sys/no-module there is none, and
+ * with /sys/no-access it is another's.
  *
  * The policy of all nodes is $POLICY, or hpf.
  *
@@ -69,6 +70,10 @@ int __wrap_open(const char *path, int flags, ...)
 		return __real_open(at(path, buffer), flags, mode);
 	if (!__real_access(at("/sys/no-module", buffer), F_OK)) {
 		errno = ENOENT;
+		return -1;
+	}
+	if (!__real_access(at("/sys/no-access", buffer), F_OK)) {
+		errno = EACCES;
 		return -1;
 	}
 	scheduler = memfd_create("scheduler", MFD_CLOEXEC);

@@ -125,15 +125,15 @@ containers_may_not_have_more_than_their_share()
 	share_refused "annotation kfd-gpreempt/share-weight: weight=0 is not in 1..10000" '"kfd-gpreempt/share-weight": "0"' ''
 	share_refused "annotation kfd-gpreempt/share-min: min=101 is not in 0..100 percent" '"kfd-gpreempt/share-min": "101"' ''
 	share_refused "annotation kfd-gpreempt/share-max: max=999/10000: a quota of 999 us is not in 1000..10000" '"kfd-gpreempt/share-max": "999/10000"' ''
-	share_refused "$conf:2: not share CLASS = weight=N min=PERCENT max=PERCENT: weight=10001 is not in 1..10000" '' '#\nshare any = weight=10001\n'
-	share_refused "$conf:1: not share CLASS = weight=N min=PERCENT max=PERCENT: 5 is neither weight=N nor min=PERCENT nor max=PERCENT" '' 'share any = 5\n'
-	share_refused "$conf:1: not share CLASS = weight=N min=PERCENT max=PERCENT" '' 'share any weight=5\n'
-	share_refused "$conf:1: not share CLASS = weight=N min=PERCENT max=PERCENT" '' 'share fast = weight=5\n'
+	share_refused "$conf:2: not share CLASS = weight=N min=PERCENT max=PERCENT: weight=10001 is not in 1..10000" '"kfd-gpreempt/share-weight": "1"' '#\nshare any = weight=10001\n'
+	share_refused "$conf:1: not share CLASS = weight=N min=PERCENT max=PERCENT: 5 is neither weight=N nor min=PERCENT nor max=PERCENT" '"kfd-gpreempt/share-weight": "1"' 'share any = 5\n'
+	share_refused "$conf:1: not share CLASS = weight=N min=PERCENT max=PERCENT" '"kfd-gpreempt/share-weight": "1"' 'share any weight=5\n'
+	share_refused "$conf:1: not share CLASS = weight=N min=PERCENT max=PERCENT" '"kfd-gpreempt/share-weight": "1"' 'share fast = weight=5\n'
 	hook 0 '"kfd-gpreempt/share-max": "7500/25000"' 'share any = max=30\n'
 	has_share "100 0 7500/25000"
 }
 
-# Who asks for nothing starts all the same, but where the administrator's share has no room.
+# Who asks for nothing starts all the same.
 containers_that_ask_need_shares()
 {
 	local which="annotation kfd-gpreempt/share-weight, -min or -max" none="; no share is in force"
@@ -148,11 +148,84 @@ containers_that_ask_need_shares()
 	hook 0 '' 'share any = weight=50\n'
 	share_refused "$which: the module knows of no shares$none" '"kfd-gpreempt/share-weight": "50"' ''
 	echo 28 >"$MACHINE/sys/share-errno"
-	share_refused "share: 127 groups have a share, and there is room for no more$none" '' 'share any = weight=50\n'
+	share_refused "$which: 127 groups have a share, and there is room for no more$none" '"kfd-gpreempt/share-weight": "50"' ''
+	hook 0 '' 'share any = weight=50\n'
+	is "message" "$(cat "$err")" "gpreempt-oci: share: 127 groups have a share, and there is room for no more$none"
 	rm "$MACHINE/sys/share-errno"
 	: >"$MACHINE/proc/self/mounts"
 	hook 0 '' 'share any = weight=50\n'
 	share_refused "$which: shares are those of cgroups of version 2, which this machine has not$none" '"kfd-gpreempt/share-weight": "50"' ''
+}
+
+# starts MESSAGE STATE CONFIG: a container that asks for nothing, whatever this machine and its configuration are like
+starts()
+{
+	local message=$1
+
+	printf '%b' "$3" >"$conf"
+	echo "$2" >"$scratch/state"
+	status 0 "$built/hook" --config "$conf" <"$scratch/state"
+	has "$err" "$message"
+	is "set" "$(cat "$MACHINE"/{set,shares,params} 2>/dev/null || :)" "${set:-}"
+}
+
+containers_that_ask_for_nothing_start()
+{
+	local none='{ "pid": 4711, "annotations": { "other/priority": "latency" } }' line set=
+
+	for line in 'job leave' 'share any = weight=50' 'follow_stop always' 'qos besteffort = batch'; do
+		container_machine
+		echo "0::/kubepods/besteffort/a" >"$MACHINE/proc/4711/cgroup"
+		mkdir -p "$top/kubepods/besteffort/a"
+		touch "$MACHINE/sys/no-access"
+		starts "Permission denied" "$none" "$line"
+		rm "$MACHINE/sys/no-access"
+		touch "$MACHINE/sys/no-module"
+		starts "there is no amdgpu with kfd_gpreempt" "$none" "$line"
+		rm -r "$MACHINE/proc/4711"
+		starts "No such process" "$none" "${line/qos besteffort = batch/job stay}"
+	done
+	container_machine
+	for line in 'job yes' 'share any = weight=0' 'share any' 'follow_stop 1'; do
+		starts "$conf:1: not" "$none" "$line"
+	done
+	# Mistakes about priorities concern who has one.
+	echo "0::/kubepods/besteffort/a" >"$MACHINE/proc/4711/cgroup"
+	starts "$conf:1: not qos NAME = PRIORITY" "$none" 'qos besteffort batch'
+	starts "$conf:2: not bounds FLOOR..CEILING" "$none" 'qos besteffort = batch\nbounds 7'
+	mkdir -p "$top/kubepods/besteffort/a"
+	set="kubepods/besteffort/a priority -50" starts "QoS class besteffort: -100 is beyond the bounds of $conf: -50 to 7" "$none" 'bounds -50..7\nqos besteffort = batch'
+	container_machine
+	starts "the container's state has no pid" '{ "annotations": null }' 'job leave'
+	starts "the container's state has no pid" '{ "pid": 0 }' ''
+	starts "no container's state" 'nonsense' 'job leave'
+	status 0 "$built/hook" --conf x <<<"$none"
+	status 2 "$built/hook" --conf x <<<'{ "pid": 4711, "annotations": { "kfd-gpreempt/job": "none" } }'
+	rm -f "$conf"
+	mkdir "$conf"
+	status 0 "$built/hook" --config "$conf" <<<"$none"
+	rmdir "$conf"
+}
+
+# What a container asks for it has, or it is told why not.
+containers_that_ask_are_told()
+{
+	container_machine
+	touch "$MACHINE/sys/no-access"
+	hook 1 '"kfd-gpreempt/priority": "latency"' 'job leave'
+	is "message" "$(cat "$err")" "gpreempt-oci: annotation kfd-gpreempt/priority: priority 100 could not be set: Permission denied"
+	hook 1 '"kfd-gpreempt/job": "leave"' ''
+	is "message" "$(cat "$err")" "gpreempt-oci: annotation kfd-gpreempt/job: the container could not become a job: Permission denied"
+	rm "$MACHINE/sys/no-access"
+	hook 1 '"kfd-gpreempt/priority": "latency"' 'bounds 7'
+	is "message" "$(cat "$err")" "gpreempt-oci: $conf:1: not bounds FLOOR..CEILING"
+	hook 1 '"kfd-gpreempt/priority-class": "x"' 'class x'
+	is "message" "$(cat "$err")" "gpreempt-oci: $conf:1: not class NAME = PRIORITY"
+	hook 1 '"kfd-gpreempt/priority-class": "x"' 'class x = latency\nbounds 0..7\n'
+	is "message" "$(cat "$err")" "gpreempt-oci: PriorityClass x: 100 is beyond the bounds of $conf: 0 to 7"
+	# What it did not ask for is no reason.
+	hook 0 '"kfd-gpreempt/priority": "batch"' 'job yes\nshare any\nfollow_stop 1\n'
+	is "set" "$(cat "$MACHINE/set")" "system.slice/a.service priority -100"
 }
 
 weights_that_do_not_count_are_told()
@@ -274,7 +347,9 @@ containers_follow_stops_by_annotation_or_configuration()
 	is "message" "$(cat "$err")" "gpreempt-oci: $which: node is not what the administrator allows, which is always$force"
 	hook 1 '"kfd-gpreempt/follow-stop": "1"' ''
 	is "message" "$(cat "$err")" "gpreempt-oci: $which: 1 is not always, never or node"
-	hook 1 '' '#\nfollow_stop 1\n'
+	hook 0 '' '#\nfollow_stop 1\n'
+	is "message" "$(cat "$err")" "gpreempt-oci: $conf:2: not follow_stop always, follow_stop never or follow_stop node"
+	hook 1 '"kfd-gpreempt/follow-stop": "always"' '#\nfollow_stop 1\n'
 	is "message" "$(cat "$err")" "gpreempt-oci: $conf:2: not follow_stop always, follow_stop never or follow_stop node"
 	touch "$MACHINE/sys/no-module"
 	hook 0 '' 'follow_stop always\n'
@@ -333,12 +408,13 @@ gpreemptctl: set runtime=50000 period=100000: does not fit; nothing changed"
 	is "message" "$(cat "$err")" "gpreemptctl: set runtime=5: the module knows of no reservations; update it"
 }
 
-plan 9
+plan 11
 must "builds without warnings" builds_without_warnings
 for t in containers_have_a_share_by_annotation_or_class containers_may_not_have_more_than_their_share \
-	containers_that_ask_need_shares weights_that_do_not_count_are_told \
-	cgroups_follow_stops_by_command_or_configuration patterns_name_the_cgroups_that_there_are \
-	containers_follow_stops_by_annotation_or_configuration reservations_are_answered_with_figures; do
+	containers_that_ask_need_shares containers_that_ask_for_nothing_start containers_that_ask_are_told \
+	weights_that_do_not_count_are_told cgroups_follow_stops_by_command_or_configuration \
+	patterns_name_the_cgroups_that_there_are containers_follow_stops_by_annotation_or_configuration \
+	reservations_are_answered_with_figures; do
 	tap $t $t
 done
 finish
