@@ -316,7 +316,7 @@ static int stop_wish_of(json_object *state, const char *config, struct wish *wis
 }
 
 /* A QoS class is moved into the bounds. Return: as job_wish_of(). */
-static int bound_wish(const char *config, struct wish *wish)
+static int oci_bound_wish(const char *config, struct wish *wish)
 {
 	struct place_bounds bounds;
 	bool known;
@@ -358,7 +358,7 @@ static const char *reason(int error)
 }
 
 /* Return: false if it could not be, and the container asked for it. What is wrong has been said. */
-static bool give_priority(const struct wish *wish, pid_t pid, const char *directory)
+static bool oci_give_priority(const struct wish *wish, pid_t pid, const char *directory)
 {
 	int error;
 
@@ -370,8 +370,8 @@ static bool give_priority(const struct wish *wish, pid_t pid, const char *direct
 	return !error || !wish->asks_for_priority;
 }
 
-/* Return: as give_priority(). */
-static bool give_job(const struct wish *wish, pid_t pid, const char *directory)
+/* Return: as oci_give_priority(). */
+static bool oci_give_job(const struct wish *wish, pid_t pid, const char *directory)
 {
 	int error = directory ? place_set_job(directory, wish->job) : place_set_tree_job(pid, (uint64_t)pid, wish->job);
 
@@ -381,8 +381,8 @@ static bool give_job(const struct wish *wish, pid_t pid, const char *directory)
 	return !error || !wish->asks_for_job;
 }
 
-/* Return: as give_priority(). */
-static bool give_time(const struct wish *wish, const char *directory)
+/* Return: as oci_give_priority(). */
+static bool oci_give_time(const struct wish *wish, const char *directory)
 {
 	char why[SHARE_WHY];
 	int error = share_set(directory, &wish->share, why);
@@ -392,8 +392,8 @@ static bool give_time(const struct wish *wish, const char *directory)
 	return !error || !share_is_asked_for(&wish->share);
 }
 
-/* Return: as give_priority(). */
-static bool tell_stops(const struct wish *wish, const char *directory)
+/* Return: as oci_give_priority(). */
+static bool oci_tell_stops(const struct wish *wish, const char *directory)
 {
 	char why[STOP_WHY];
 	int error = stop_set(directory, &wish->stop, why);
@@ -403,10 +403,10 @@ static bool tell_stops(const struct wish *wish, const char *directory)
 	return !error || !wish->stop.is_asked;
 }
 
-/* @directory: the container's cgroup; NULL: without cgroups, of process @pid. Return: as give_priority(). */
+/* @directory: the container's cgroup; NULL: without cgroups, of process @pid. Return: as oci_give_priority(). */
 static bool fulfil(const struct wish *wish, pid_t pid, const char *directory)
 {
-	return give_priority(wish, pid, directory) && give_job(wish, pid, directory) && give_time(wish, directory) && tell_stops(wish, directory);
+	return oci_give_priority(wish, pid, directory) && oci_give_job(wish, pid, directory) && oci_give_time(wish, directory) && oci_tell_stops(wish, directory);
 }
 
 /* Return: EXIT_FAILURE if the container asks for what it cannot have. */
@@ -433,7 +433,7 @@ static int run(json_object *state, const char *config)
 	if (error == -ENOENT)
 		find_kubepods(pid, path, sizeof(path));
 	if (priority_wish_of(state, config, error && error != -ENOENT ? "" : path, &wish) || job_wish_of(state, config, &wish) ||
-	    share_wish_of(state, config, &wish) || stop_wish_of(state, config, &wish) || bound_wish(config, &wish))
+	    share_wish_of(state, config, &wish) || stop_wish_of(state, config, &wish) || oci_bound_wish(config, &wish))
 		return EXIT_FAILURE;
 	if (!wish.from[0] && wish.job == PLACE_JOB_NONE && !wish.share.asked.named && !wish.share.given.named && !stop_is_for(&wish.stop))
 		return EXIT_SUCCESS;

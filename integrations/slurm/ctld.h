@@ -8,10 +8,10 @@
 
 #include <slurm/slurm.h>
 
-/** ctld_load_job() - a job, for slurm_free_job_info_msg(). Return: NULL: slurmctld does not tell. */
+/** ctld_load_job() - a job, for slurm_free_job_info_msg(). Return: NULL: slurmctld is silent. */
 job_info_msg_t *ctld_load_job(uint32_t job);
 
-/** ctld_set_comment() - change a job's AdminComment. Return: was it changed? Else errno says why. */
+/** ctld_set_comment() - change a job's AdminComment. Return: was it? Else errno says why. */
 bool ctld_set_comment(uint32_t job, char *comment);
 
 #endif

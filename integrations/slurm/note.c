@@ -126,7 +126,7 @@ static void note_add_number(json_object *its, const char *name, uint64_t us)
 	json_object_object_add(its, name, json_object_new_double_s((double)us / US, text));
 }
 
-/* The key and what it has, as it stands in a comment that we have written; to be freed. NULL: there is none. */
+/* Our key and what it has, as we write it; to be freed. NULL: there is none. */
 static char *note_member(json_object *json)
 {
 	json_object *ours;
@@ -138,8 +138,9 @@ static char *note_member(json_object *json)
 }
 
 /*
- * A comment with this member, in which @before, if it is not NULL, was ours. Others' bytes are kept: parsing and printing them would round
- * numbers and lose keys that are there twice. Return: NULL: @before is not to be found, since somebody has written it anew.
+ * A comment with this member, in which @before, if it is not NULL, was ours. Others' bytes stay:
+ * parsing and printing would round numbers and lose keys that are there twice. Return: NULL:
+ * another program has printed @before anew.
  */
 static char *note_splice(const char *comment, const char *before, const char *member)
 {

@@ -6,8 +6,8 @@
  *
  *	gpreempt:NODE:busy=12.345678,waiting=0.100000,preempted=0.000000,waves=310.012000
  *
- * In a comment that is a JSON object it is a key of its own, and all else stays as it is, to the byte
- * unless somebody has written our key anew:
+ * In a comment that is a JSON object it is a key of its own, and all else stays as it is, to the
+ * byte, unless another program has printed our key anew:
  *
  *	{..., "gpreempt": {"NODE": {"busy": 12.345678, "waiting": 0.100000, ...}}}
  *

@@ -130,7 +130,7 @@ void plugstack_check(int ac, char **av)
 		good = plugstack_word(av[i], NULL, NULL, &all, why);
 		if (good)
 			slurm_error("gpreempt: plugstack.conf: %s: not %s%s%s; passed over, and "
-				    "nobody has more than normal priority until it is mended",
+				    "no job has more than normal priority until it is mended",
 				    av[i], good, why[0] ? ": " : "", why);
 	}
 }

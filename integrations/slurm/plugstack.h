@@ -29,7 +29,7 @@ struct plugstack {
  * @partition: the job's; NULL: not known
  * @qos: the job's; NULL: it has none, or it is not known
  *
- * A word that says nothing is passed over. It may have been a bound: nobody has more than normal
+ * A word that says nothing is passed over. It may have been a bound: no job has more than normal
  * priority then.
  */
 void plugstack_read(int ac, char **av, const char *partition, const char *qos,

@@ -4,17 +4,17 @@
  *	--gpu-job=leave|stay|none --gpu-share-weight=N --gpu-share-min=PERCENT
  *	--gpu-share-max=PERCENT|QUOTA_US/PERIOD_US --gpu-follow-stop=always|never|node
  *
- * In srun: refuses what cannot be, before anything is started, with the reason. On the node, as
- * root: asks slurmctld for the job's partition and QOS (the environment is the user's to write),
- * looks at the administrator's bounds, and gives the job's cgroup its place once a task is in it.
+ * In srun, sbatch and salloc: refuses what is no value of an option. On the node, as root: asks
+ * slurmctld for the job's partition and QOS (the environment is the user's to write), looks at the
+ * administrator's bounds, and gives the job's cgroup its place once a task is in it.
  *
- * What is refused on the node is decided before the tasks and said in task_init_privileged: there it
- * ends the step alone. A failure of init, init_post_opt, user_init or task_post_fork ends more:
+ * What is refused on the node is decided before the tasks and said in task_init_privileged: there
+ * it ends the step alone. A failure of init, init_post_opt, user_init or task_post_fork ends more:
  * slurmctld takes it for the node's and drains that, so these never fail. What turns out only after
  * that, when the kernel is told, ends the task before it starts.
  *
  * The job's directory, which all of its steps are below, has the class and what the administrator
- * gives; steps that nobody had to ask (extern, what ssh brings) are in it. The first step that asks
+ * gives; steps that ask for nothing (extern, what ssh brings) are in it. The first step that asks
  * speaks for its job on the node, and so does a batch script. Another step that asks for something
  * else has that on its own directory. With --gpu-job the tasks of a step are a job of the
  * scheduler's.
@@ -77,7 +77,7 @@ static bool requested;
 static int request;
 static bool job_requested;
 static enum place_job job_request;
-/* Of both sides; what is allowed is known on the node alone. */
+/* What the administrator gives is known on the node alone. */
 static struct share share;
 static struct stop stop;
 /* Why the step does not get what it asked for; "": it does. */
@@ -88,7 +88,10 @@ static int placing = GPREEMPT_PRIORITY_NORMAL;
 static enum place_job placing_job;
 /* Our own cgroups for it, if there are any */
 static struct where own;
-/* What the step's cgroups have used is added to the job's comment; what has been, and how many tasks have not ended yet. */
+/*
+ * What the step's cgroups have used is added to the job's comment; what has been, and how many
+ * tasks have not ended yet.
+ */
 static bool accounting;
 static char step_directory[PATH_MAX];
 static uint64_t cgroups[CGROUPS_MAX];
@@ -226,7 +229,7 @@ int slurm_spank_init(spank_t sp, int ac, char **av)
 	for (i = 0; options[i].name; i++)
 		if (spank_option_register(sp, &options[i]) != ESPANK_SUCCESS)
 			slurm_error(ME "--%s: another plugin has it", options[i].name);
-	/* Mistakes are the administrator's: nobody else is told, and no job fails by one. */
+	/* Mistakes are the administrator's: users are not told, and no job fails by one. */
 	if (spank_context && spank_context() == S_CTX_SLURMD)
 		plugstack_check(ac, av);
 	return 0;
@@ -295,13 +298,6 @@ static void spank_decide(spank_t sp, int ac, char **av)
 		slurm_free_job_info_msg(jobs);
 }
 
-/* In srun, once there is a job. */
-int slurm_spank_local_user_init(spank_t sp, int ac, char **av)
-{
-	spank_decide(sp, ac, av);
-	return spank_option_status(0);
-}
-
 static const char *spank_reason(int error)
 {
 	return error == -ENOENT ? NO_MODULE :
@@ -326,8 +322,8 @@ static void spank_refuse_node(void)
 }
 
 /*
- * In slurmstepd, as root, before the tasks. A batch script has not been through srun. From Slurm 24.11
- * on slurmstepd ends when a plugin asks slurmctld later, while it has dropped its privileges.
+ * In slurmstepd, as root, before the tasks. From Slurm 24.11 on slurmstepd ends when a plugin asks
+ * slurmctld later, while it has dropped its privileges.
  */
 int slurm_spank_init_post_opt(spank_t sp, int ac, char **av)
 {
@@ -344,7 +340,7 @@ int slurm_spank_init_post_opt(spank_t sp, int ac, char **av)
 	return 0;
 }
 
-/* Nothing: it could not open the device, and a failure would drain the node. Stand-ins for Slurm call it. */
+/* Nothing: it may not open the device, and failing drains the node. Stand-ins for Slurm call it. */
 int slurm_spank_user_init(spank_t sp, int ac, char **av)
 {
 	(void)sp;
@@ -445,7 +441,7 @@ static bool spank_tell_stops(const char *directory)
 	return !error || !stop.is_asked;
 }
 
-/* Which directory has what the step gets; NULL: another step speaks for the job, and this asks nothing. */
+/* Where it stands what the step gets; NULL: it asks for nothing, and another speaks for the job. */
 static const char *spank_directory(const struct where *where, uint32_t step)
 {
 	if (spank_asked() || step == SLURM_BATCH_SCRIPT || step == SLURM_INTERACTIVE_STEP)
@@ -483,7 +479,7 @@ static bool spank_give(spank_t sp, pid_t pid, bool is_task)
 	       spank_tell_stops(directory) && good;
 }
 
-static void know_cgroup(uint64_t id)
+static void spank_know_cgroup(uint64_t id)
 {
 	int i;
 
@@ -494,7 +490,7 @@ static void know_cgroup(uint64_t id)
 }
 
 /* A cgroup's number is the inode of its directory. */
-static void know_cgroups_below(const char *directory)
+static void spank_know_cgroups_below(const char *directory)
 {
 	char path[PATH_MAX];
 	struct dirent *entry;
@@ -502,17 +498,17 @@ static void know_cgroups_below(const char *directory)
 	struct stat stat;
 
 	if (folder && !fstat(dirfd(folder), &stat))
-		know_cgroup(stat.st_ino);
+		spank_know_cgroup(stat.st_ino);
 	while (folder && (entry = readdir(folder)))
 		if (entry->d_type == DT_DIR && entry->d_name[0] != '.' &&
 		    (size_t)snprintf(path, sizeof(path), "%s/%s", directory, entry->d_name) < sizeof(path))
-			know_cgroups_below(path);
+			spank_know_cgroups_below(path);
 	if (folder)
 		closedir(folder);
 }
 
 /* A task's cgroup may be gone when the task is. */
-static void account_for(spank_t sp, pid_t pid)
+static void spank_account_for(spank_t sp, pid_t pid)
 {
 	struct where where;
 	int error = spank_where(sp, pid, &where);
@@ -524,10 +520,10 @@ static void account_for(spank_t sp, pid_t pid)
 		return;
 	}
 	snprintf(step_directory, sizeof(step_directory), "%s", where.step);
-	know_cgroups_below(step_directory);
+	spank_know_cgroups_below(step_directory);
 }
 
-static void add_usage(struct gpreempt_queue_usage *sum, const struct gpreempt_queue_usage *usage)
+static void spank_add_usage(struct gpreempt_queue_usage *sum, const struct gpreempt_queue_usage *usage)
 {
 	sum->busy_ns += usage->busy_ns;
 	sum->waiting_ns += usage->waiting_ns;
@@ -536,7 +532,7 @@ static void add_usage(struct gpreempt_queue_usage *sum, const struct gpreempt_qu
 }
 
 /* What the step has used of all GPUs since that was noted last. Return: is it anything? */
-static bool unnoted(struct gpreempt_queue_usage *used)
+static bool spank_unnoted(struct gpreempt_queue_usage *used)
 {
 	struct gpreempt_usage_info *entries = NULL;
 	struct gpreempt *g;
@@ -552,7 +548,7 @@ static bool unnoted(struct gpreempt_queue_usage *used)
 		for (k = 0; k < nr_cgroups && cgroups[k] != entries[i].cgroup; k++)
 			;
 		if (k < nr_cgroups)
-			add_usage(used, &entries[i].usage);
+			spank_add_usage(used, &entries[i].usage);
 	}
 	free(entries);
 	used->busy_ns -= noted.busy_ns;
@@ -563,7 +559,7 @@ static bool unnoted(struct gpreempt_queue_usage *used)
 }
 
 /* A job's comment, to be freed; NULL: slurmctld does not tell. */
-static char *comment_of(uint32_t job)
+static char *spank_comment_of(uint32_t job)
 {
 	job_info_msg_t *jobs = ctld_load_job(job);
 	char *comment;
@@ -576,28 +572,28 @@ static char *comment_of(uint32_t job)
 	return comment;
 }
 
-/* Has another node, which had read the comment before, written over ours? @text: what was written */
-static bool written_over(uint32_t job, const char *node, const char *text)
+/* Has another node, which had read the comment before, written over ours? @text: what we wrote */
+static bool spank_written_over(uint32_t job, const char *node, const char *text)
 {
 	char *comment;
 	bool there;
 
 	usleep(NOTE_WAIT_US);
-	comment = comment_of(job);
+	comment = spank_comment_of(job);
 	there = !comment || note_has(comment, node, text);
 	free(comment);
 	return !there;
 }
 
 /* Return: was it added? */
-static bool add_note(uint32_t job, const char *node, bool alone, const struct gpreempt_queue_usage *used)
+static bool spank_add_note(uint32_t job, const char *node, bool alone, const struct gpreempt_queue_usage *used)
 {
 	bool good = true, lost = true;
 	char *comment, *text;
 	int tries;
 
 	for (tries = 0; good && lost && tries < NOTE_TRIES; tries++) {
-		comment = comment_of(job);
+		comment = spank_comment_of(job);
 		if (comment && !note_has_room(comment)) {
 			slurm_error(ME "AdminComment of job %u is JSON without room for a key, and stays", job);
 			free(comment);
@@ -605,7 +601,7 @@ static bool add_note(uint32_t job, const char *node, bool alone, const struct gp
 		}
 		text = comment ? note_add(comment, node, used) : NULL;
 		good = text && ctld_set_comment(job, text);
-		lost = good && !alone && written_over(job, node, text);
+		lost = good && !alone && spank_written_over(job, node, text);
 		free(comment);
 		free(text);
 	}
@@ -613,22 +609,22 @@ static bool add_note(uint32_t job, const char *node, bool alone, const struct gp
 }
 
 /* Before slurmctld is told that the tasks have ended: a job that has is not changed any more. */
-static void note_usage(spank_t sp)
+static void spank_note_usage(spank_t sp)
 {
 	struct gpreempt_queue_usage used;
 	uint32_t job, nr_nodes = 1;
 	char node[HOST_NAME_MAX + 1];
 	int lock;
 
-	if (!accounting || !unnoted(&used) || spank_get_item(sp, S_JOB_ID, &job) != ESPANK_SUCCESS || gethostname(node, sizeof(node)))
+	if (!accounting || !spank_unnoted(&used) || spank_get_item(sp, S_JOB_ID, &job) != ESPANK_SUCCESS || gethostname(node, sizeof(node)))
 		return;
 	node[strcspn(node, ".: ")] = '\0';
 	spank_get_item(sp, S_JOB_NNODES, &nr_nodes);
 	lock = open(NOTE_LOCK, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (lock >= 0)
 		flock(lock, LOCK_EX);
-	if (add_note(job, node, nr_nodes == 1, &used))
-		add_usage(&noted, &used);
+	if (spank_add_note(job, node, nr_nodes == 1, &used))
+		spank_add_usage(&noted, &used);
 	else
 		slurm_error(ME "AdminComment of job %u does not say what it has used of GPUs here: %s", job, slurm_strerror(errno));
 	if (lock >= 0)
@@ -647,7 +643,7 @@ int slurm_spank_task_post_fork(spank_t sp, int ac, char **av)
 	if (!is_task)
 		pid = getpid();
 	if (is_task && accounting)
-		account_for(sp, pid);
+		spank_account_for(sp, pid);
 	/* A failure of this function would drain the node. */
 	if (!spank_give(sp, pid, is_task) && is_task)
 		kill(pid, SIGKILL);
@@ -661,8 +657,8 @@ int slurm_spank_task_exit(spank_t sp, int ac, char **av)
 	(void)av;
 	if (!accounting || !nr_tasks || --nr_tasks)
 		return 0;
-	know_cgroups_below(step_directory);
-	note_usage(sp);
+	spank_know_cgroups_below(step_directory);
+	spank_note_usage(sp);
 	return 0;
 }
 

@@ -2,7 +2,7 @@
 /*
  * where.c - see where.h
  *
- * Slurm's cgroups of version 2 are .../NODE_slurmstepd.scope/JOB/step_X, where JOB is job_N or, from
+ * Slurm's cgroups of version 2 are .../NODE_slurmstepd.scope/JOB/step_X. JOB is job_N or, from
  * 26.05 on, the job's SLUID. What is below such a scope is never moved, whatever it is called. Ours
  * are kfd_gpreempt/job_N/step_M.
  */
@@ -118,7 +118,7 @@ int where_find(pid_t pid, uint32_t job, uint32_t step, struct where *where)
 		return -ENOENT;
 	if (place_cgroup_of(getpid(), ours, sizeof(ours)))
 		return -ENOENT;
-	/* Where a task has been put already, by us, or slurmstepd is: nobody else's */
+	/* Slurm has left it where slurmstepd is, or we have moved it. */
 	if (strcmp(path, ours) && strncmp(path, "/" WHERE_OWN "/", strlen("/" WHERE_OWN "/")))
 		return -ENOENT;
 	error = where_make_own(root, job, step, where);

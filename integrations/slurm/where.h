@@ -28,7 +28,7 @@ struct where {
  * @where: out: the directories
  *
  * A task that Slurm has left in slurmstepd's own cgroup is moved into one of ours, which is made.
- * No other is moved: its place is somebody's, with that one's limits and devices.
+ * No other is moved: it would lose the limits and devices of where it was put.
  *
  * Return: 0; -ENOENT: this node has no cgroups for the step; another negative errno.
  */
@@ -44,7 +44,7 @@ bool where_speaks(const struct where *where, uint32_t step);
 /** where_is_spoken_for() - is there such a step? */
 bool where_is_spoken_for(const struct where *where);
 
-/** where_leave() - remove what where_find() has made. Return: is it gone, as far as others let it? */
+/** where_leave() - remove what where_find() has made. Return: false: a process is in it. */
 bool where_leave(const struct where *where);
 
 #endif

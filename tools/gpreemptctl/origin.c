@@ -109,7 +109,7 @@ static const struct manager {
 };
 
 /* What an id may consist of: no label, table or terminal has a meaning for it. */
-static bool is_plain(const char *text, size_t length)
+static bool origin_is_plain(const char *text, size_t length)
 {
 	size_t i;
 
@@ -119,7 +119,7 @@ static bool is_plain(const char *text, size_t length)
 	return length;
 }
 
-static bool is_above(const char *path, size_t length, const char *above)
+static bool origin_is_above(const char *path, size_t length, const char *above)
 {
 	return *above == '/' ? is(path, length, above) : ends(path, length, above);
 }
@@ -132,7 +132,7 @@ static bool set_container(struct place *place, const char *engine, const char *i
 }
 
 /* Return: was it one of a manager's? @path is that of @name, from the root on. */
-static bool add_managed(struct place *place, const char *path, const char *name, size_t length)
+static bool origin_add_managed(struct place *place, const char *path, const char *name, size_t length)
 {
 	size_t i, n, at, above = name > path ? name - path - 1 : 0;
 	const struct manager *m;
@@ -140,7 +140,7 @@ static bool add_managed(struct place *place, const char *path, const char *name,
 
 	for (i = 0; i < sizeof(managers) / sizeof(managers[0]); i++) {
 		m = &managers[i];
-		if (!is_above(path, above, m->above) || !begins(name, length, m->prefix) ||
+		if (!origin_is_above(path, above, m->above) || !begins(name, length, m->prefix) ||
 		    !ends(name, length, m->suffix) || length <= strlen(m->prefix) + strlen(m->suffix))
 			continue;
 		id = name + strlen(m->prefix);
@@ -152,7 +152,7 @@ static bool add_managed(struct place *place, const char *path, const char *name,
 			n -= at;
 			break;
 		}
-		return is_plain(id, n) && set_container(place, m->engine, id, n);
+		return origin_is_plain(id, n) && set_container(place, m->engine, id, n);
 	}
 	return false;
 }
@@ -294,7 +294,7 @@ static bool add_step(struct place *place, const char *name, size_t length)
 }
 
 /* A step's: job_N_step_M, or step_M in job_N, which our plugin makes where Slurm has no cgroups */
-static void add_own(struct place *place, const struct walk *above, const char *name, size_t length)
+static void origin_add_own(struct place *place, const struct walk *above, const char *name, size_t length)
 {
 	const char *job = name, *step = memmem(name, length, "_step_", strlen("_step_"));
 	struct place found = { 0 };
@@ -311,7 +311,7 @@ static void add_own(struct place *place, const struct walk *above, const char *n
 }
 
 /* What Slurm 26.05 calls a job's directory: s and 13 digits of base 32. Return: was it one? */
-static bool add_sluid(struct place *place, const char *name, size_t length)
+static bool origin_add_sluid(struct place *place, const char *name, size_t length)
 {
 	size_t i;
 
@@ -336,11 +336,11 @@ static void add_slurm(struct place *place, struct walk *walk, const char *name, 
 	else if (!walk->depth)
 		walk->own = is(name, length, "kfd_gpreempt");
 	else if (walk->own && walk->depth <= 2 && !place->slurm_job[0])
-		add_own(place, walk, name, length);
+		origin_add_own(place, walk, name, length);
 	if (!walk->slurm)
 		return;
 	if (!place->slurm_job[0])
-		(void)(add_number_of(name, length, "job_", place->slurm_job, sizeof(place->slurm_job)) || add_sluid(place, name, length));
+		(void)(add_number_of(name, length, "job_", place->slurm_job, sizeof(place->slurm_job)) || origin_add_sluid(place, name, length));
 	else if (!place->slurm_step[0])
 		add_step(place, name, length);
 }
@@ -371,7 +371,7 @@ void place_add_path(struct place *place, const char *path)
 		walk.kubepods |= is(name, length, "kubepods");
 		if (!found.pod[0])
 			add_pod(&found, name, length, walk.kubepods);
-		if (add_container(&found, &walk, name, length) || add_managed(&found, path, name, length))
+		if (add_container(&found, &walk, name, length) || origin_add_managed(&found, path, name, length))
 			break;
 		walk.name = name;
 		walk.length = length;

@@ -82,7 +82,7 @@ static char *printable(const char *text)
 }
 
 /* Any process of a cgroup; 0: there is none */
-static pid_t process_in(const char *root, const char *path)
+static pid_t usage_process_in(const char *root, const char *path)
 {
 	char name[PATH_MAX];
 	int pid = 0;
@@ -108,7 +108,7 @@ static void name_cgroup(struct usage *usage, uint64_t id, const char *root, cons
 		if (e->info.kind != GPREEMPT_USAGE_CGROUP || e->info.cgroup != id || e->name)
 			continue;
 		place_add_path(&e->origin.place, path);
-		place_number_job(&e->origin.place, process_in(root, path));
+		place_number_job(&e->origin.place, usage_process_in(root, path));
 		e->name = printable(path);
 	}
 }

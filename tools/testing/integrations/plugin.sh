@@ -164,7 +164,7 @@ a_silent_slurmctld_stops_nobody_who_asks_for_nothing()
 
 mistakes_are_told_at_load()
 {
-	local not="not share:CLASS=weight=N,min=PERCENT,max=PERCENT" passed="; passed over, and nobody has more than normal priority until it is mended" word good
+	local not="not share:CLASS=weight=N,min=PERCENT,max=PERCENT" passed="; passed over, and no job has more than normal priority until it is mended" word good
 
 	while read -r word good; do
 		machine

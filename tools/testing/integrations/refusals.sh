@@ -151,11 +151,18 @@ forged_options()
 	done
 }
 
+# srun's own job: the last that there was
+last_state()
+{
+	in_root scontrol -o show job | tail -n 1 | grep -oE 'JobState=[A-Z_]*' | cut -d= -f2
+}
+
 by_srun()
 {
 	rm -f "$root/home/op/ran"
 	! in_root runuser -u op -- timeout 60 srun --chdir=/home/op --gpu-priority=latency touch ran >"$out" 2>&1 || { cat "$out"; return 1; }
 	has "$out" "--gpu-priority: 100 is more than what partition night"
+	is "its job" "$(last_state)" FAILED
 	! in_root runuser -u op -- timeout 60 srun --chdir=/home/op -n2 -O --gpu-share-max=31 touch ran >"$out" 2>&1 || { cat "$out"; return 1; }
 	has "$out" "max=6200/20000 is more than the administrator allows"
 	[ ! -e "$root/home/op/ran" ]

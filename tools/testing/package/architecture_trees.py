@@ -54,7 +54,7 @@ TREES = {
         "circles": ["doctor -> driver", "doctor -> programs", "usage_metrics -> stats"],
         "names": {
             "account.c": 15, "apply.c": 24, "doctor.c": 14, "driver.c": 5, "events.c": 3,
-            "hold.c": 1, "identity.c": 8, "job.c": 8, "list.c": 7, "main.c": 6, "origin.c": 13,
+            "hold.c": 1, "identity.c": 8, "job.c": 8, "list.c": 7, "main.c": 6, "origin.c": 12,
             "output.c": 1, "probe.c": 14, "process.c": 3, "programs.c": 10, "report.c": 16, "set.c": 8,
             "share.c": 8, "stats.c": 16, "sysfs.c": 2, "top.c": 23, "tree.c": 7, "tune.c": 10, "usage.c": 7,
             "usage_metrics.c": 7, "verdict.c": 9, "workload.c": 6,
@@ -89,13 +89,11 @@ TREES = {
     "integrations": {
         "prefixes": {"gpreempt-oci": ["oci_"], "spank_gpreempt": ["spank_"]},
         "names": {
-            "gpreempt-oci.c": 21, "note.c": 3, "place.c": 2, "share.c": 6, "spank_gpreempt.c": 33,
-            "stop.c": 3,
+            "gpreempt-oci.c": 19, "note.c": 3, "place.c": 2, "share.c": 5, "stop.c": 2,
         },
         "columns": {
-            "gpreempt-oci.c": 13, "hip_queue.h": 5, "place.h": 11, "share.h": 4, "spank_gpreempt.c": 17,
+            "gpreempt-oci.c": 13, "hip_queue.h": 5, "place.h": 11, "share.h": 4,
             "stop.h": 4,
         },
-        "riddles": {"gpreempt-oci.c": 1},
     },
 }
