@@ -365,7 +365,7 @@ int slurm_spank_task_init_privileged(spank_t sp, int ac, char **av)
 }
 
 /* Its cgroups. Return: as where_find(). */
-static int spank_where(spank_t sp, pid_t pid, struct where *where)
+static int spank_where(spank_t sp, pid_t pid, bool move, struct where *where)
 {
 	uint32_t job, step;
 	int error;
@@ -373,7 +373,7 @@ static int spank_where(spank_t sp, pid_t pid, struct where *where)
 	if (spank_get_item(sp, S_JOB_ID, &job) != ESPANK_SUCCESS ||
 	    spank_get_item(sp, S_JOB_STEPID, &step) != ESPANK_SUCCESS)
 		return -EINVAL;
-	error = where_find(pid, job, step, where);
+	error = where_find(pid, job, step, move, where);
 	if (!error && where->own)
 		own = *where;
 	return error;
@@ -449,6 +449,13 @@ static const char *spank_directory(const struct where *where, uint32_t step)
 	return where_is_spoken_for(where) ? NULL : where->job;
 }
 
+/* Is there anything for the step or its job? */
+static bool spank_gives(void)
+{
+	return spank_asked() || placing != GPREEMPT_PRIORITY_NORMAL || placing_job != PLACE_JOB_NONE ||
+	       share.given.named || stop_is_for(&stop);
+}
+
 /* Return: as spank_give_priority(). */
 static bool spank_give(spank_t sp, pid_t pid, bool is_task)
 {
@@ -458,17 +465,14 @@ static bool spank_give(spank_t sp, pid_t pid, bool is_task)
 	int error;
 	bool good;
 
-	if (!spank_asked() && placing == GPREEMPT_PRIORITY_NORMAL && placing_job == PLACE_JOB_NONE &&
-	    !share.given.named && !stop_is_for(&stop))
+	error = spank_where(sp, pid, is_task && spank_gives(), &where);
+	/* What is below the extern step's slurmstepd is not of the job: that takes a cgroup. */
+	if (error && (!is_task || !spank_gives()))
 		return true;
-	error = spank_where(sp, pid, &where);
 	if (error && error != -ENOENT) {
 		slurm_error(ME "the step's cgroup: %s", strerror(-error));
 		return !spank_asked();
 	}
-	/* What is below the extern step's slurmstepd is not of the job: that takes a cgroup. */
-	if (error && !is_task)
-		return true;
 	spank_get_item(sp, S_JOB_STEPID, &step);
 	if (!error)
 		directory = spank_directory(&where, step);
@@ -511,7 +515,7 @@ static void spank_know_cgroups_below(const char *directory)
 static void spank_account_for(spank_t sp, pid_t pid)
 {
 	struct where where;
-	int error = spank_where(sp, pid, &where);
+	int error = spank_where(sp, pid, true, &where);
 
 	nr_tasks++;
 	if (error) {

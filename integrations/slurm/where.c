@@ -101,7 +101,7 @@ static int where_make_own(const char *root, uint32_t job, uint32_t step, struct 
 	return error;
 }
 
-int where_find(pid_t pid, uint32_t job, uint32_t step, struct where *where)
+int where_find(pid_t pid, uint32_t job, uint32_t step, bool move, struct where *where)
 {
 	char root[PATH_MAX / 2], path[PATH_MAX / 2], ours[PATH_MAX / 2];
 	int error = place_cgroup_root(root, sizeof(root));
@@ -114,7 +114,7 @@ int where_find(pid_t pid, uint32_t job, uint32_t step, struct where *where)
 	error = where_of_slurm(root, path, where);
 	if (error != -ENOENT)
 		return error;
-	if (strstr(path, WHERE_SCOPE) || pid == getpid())
+	if (strstr(path, WHERE_SCOPE) || !move)
 		return -ENOENT;
 	if (place_cgroup_of(getpid(), ours, sizeof(ours)))
 		return -ENOENT;

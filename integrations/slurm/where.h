@@ -25,14 +25,14 @@ struct where {
  * @pid: the task
  * @job: number of its job, as Slurm's API says
  * @step: number of its step
+ * @move: a task that Slurm has left in slurmstepd's own cgroup moves into one of ours
  * @where: out: the directories
  *
- * A task that Slurm has left in slurmstepd's own cgroup is moved into one of ours, which is made.
  * No other is moved: it would lose the limits and devices of where it was put.
  *
  * Return: 0; -ENOENT: this node has no cgroups for the step; another negative errno.
  */
-int where_find(pid_t pid, uint32_t job, uint32_t step, struct where *where);
+int where_find(pid_t pid, uint32_t job, uint32_t step, bool move, struct where *where);
 
 /**
  * where_speaks() - is it this step that speaks for its job on this node?

@@ -289,6 +289,11 @@ a_batch_script_speaks_for_its_job()
 	given "job_5 priority -50
 job_5/step_0 priority -100
 job_5/step_0 share 100 0 2000/20000"
+	# Also where nothing is set for it
+	machine
+	STEP=0xfffffffb step 0
+	STEP=1 step 0 --gpu-priority=latency
+	given "job_5/step_0 priority 100"
 }
 
 scripts_are_clean()
