@@ -30,11 +30,11 @@ bool stop_is_for(const struct stop *stop)
 
 int stop_check(const struct stop *stop, char *why)
 {
-	if (!stop->is_asked || stop->asked == GPREEMPT_FOLLOW_STOP_ALWAYS || stop->asked == stop->given ||
-	    stop->given == GPREEMPT_FOLLOW_STOP_NEVER)
+	if (!stop->is_asked || stop->asked == GPREEMPT_FOLLOW_STOP_ALWAYS ||
+	    stop->asked == stop->given || stop->given == GPREEMPT_FOLLOW_STOP_NEVER)
 		return 0;
-	snprintf(why, STOP_WHY, "%s is not what the administrator allows, which is always%s" IN_FORCE, words[stop->asked],
-		 stop->given == GPREEMPT_FOLLOW_STOP_ALWAYS ? "" : " or node");
+	snprintf(why, STOP_WHY, "%s is not what the administrator allows, which is always%s" IN_FORCE,
+		 words[stop->asked], stop->given == GPREEMPT_FOLLOW_STOP_ALWAYS ? "" : " or node");
 	return -ERANGE;
 }
 

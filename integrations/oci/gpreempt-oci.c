@@ -28,8 +28,9 @@
  * guaranteed|burstable|besteffort = PRIORITY; job leave|stay|none; share CLASS = weight=N min=PERCENT max=PERCENT;
  * follow_stop always|never|node.
  *
- * What an annotation asks for and cannot be had is refused: the container is not started, the reason is on stderr. All else starts: what only the
- * configuration wants, or what is wrong in it, is told on stderr and no more. It is the administrator's, and not the container's.
+ * What an annotation asks for and cannot be had is refused: the container is not started, the reason
+ * is on stderr. All else starts: what only the configuration wants, or what is wrong in it, is told on
+ * stderr and no more. It is the administrator's, and not the container's.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -199,7 +200,8 @@ static bool oci_asks(json_object *state)
 {
 	json_object *all;
 
-	if (!json_object_object_get_ex(state, "annotations", &all) || !json_object_is_type(all, json_type_object))
+	if (!json_object_object_get_ex(state, "annotations", &all) ||
+	    !json_object_is_type(all, json_type_object))
 		return false;
 	json_object_object_foreach(all, name, value) {
 		(void)value;
@@ -298,7 +300,9 @@ static int share_wish_of(json_object *state, const char *config, struct wish *wi
 		}
 	}
 	/* What a line that is wrong was to allow is not known. */
-	return give_by_class(config, "share", wish, give_share) || !share_is_asked_for(&wish->share) ? 0 : -1;
+	if (give_by_class(config, "share", wish, give_share))
+		return 0;
+	return share_is_asked_for(&wish->share) ? -1 : 0;
 }
 
 /* Return: as job_wish_of(). */
@@ -311,8 +315,10 @@ static int stop_wish_of(json_object *state, const char *config, struct wish *wis
 		fprintf(stderr, ME "annotation kfd-gpreempt/follow-stop: %s is not always, never or node\n", text);
 		return -1;
 	}
-	return setting_of(config, "follow_stop", parse_stop, &wish->stop.given, "follow_stop always, follow_stop never or follow_stop node") ||
-	       !wish->stop.is_asked ? 0 : -1;
+	if (setting_of(config, "follow_stop", parse_stop, &wish->stop.given,
+		       "follow_stop always, follow_stop never or follow_stop node"))
+		return 0;
+	return wish->stop.is_asked ? -1 : 0;
 }
 
 /* A QoS class is moved into the bounds. Return: as job_wish_of(). */
@@ -327,7 +333,8 @@ static int oci_bound_wish(const char *config, struct wish *wish)
 	if (known && wish->priority == place_clamp(bounds, wish->priority))
 		return 0;
 	if (known)
-		fprintf(stderr, ME "%s: %d is beyond the bounds of %s: %d to %d\n", wish->from, wish->priority, config, bounds.floor, bounds.ceiling);
+		fprintf(stderr, ME "%s: %d is beyond the bounds of %s: %d to %d\n", wish->from,
+			wish->priority, config, bounds.floor, bounds.ceiling);
 	if (wish->asks_for_priority)
 		return -1;
 	wish->priority = place_clamp(bounds, wish->priority);
@@ -366,18 +373,20 @@ static bool oci_give_priority(const struct wish *wish, pid_t pid, const char *di
 		return true;
 	error = directory ? place_set(directory, wish->priority) : place_set_tree(pid, wish->priority);
 	if (error)
-		fprintf(stderr, ME "%s: priority %d could not be set: %s\n", wish->from, wish->priority, reason(error));
+		fprintf(stderr, ME "%s: priority %d could not be set: %s\n", wish->from, wish->priority,
+			reason(error));
 	return !error || !wish->asks_for_priority;
 }
 
 /* Return: as oci_give_priority(). */
 static bool oci_give_job(const struct wish *wish, pid_t pid, const char *directory)
 {
-	int error = directory ? place_set_job(directory, wish->job) : place_set_tree_job(pid, (uint64_t)pid, wish->job);
+	int error = directory ? place_set_job(directory, wish->job) :
+		    place_set_tree_job(pid, (uint64_t)pid, wish->job);
 
 	if (error)
-		fprintf(stderr, ME "%s: the container could not become a job: %s\n", wish->asks_for_job ? "annotation kfd-gpreempt/job" : "job",
-			reason(error));
+		fprintf(stderr, ME "%s: the container could not become a job: %s\n",
+			wish->asks_for_job ? "annotation kfd-gpreempt/job" : "job", reason(error));
 	return !error || !wish->asks_for_job;
 }
 
@@ -388,7 +397,8 @@ static bool oci_give_time(const struct wish *wish, const char *directory)
 	int error = share_set(directory, &wish->share, why);
 
 	if (error)
-		fprintf(stderr, ME "%s: %s\n", share_is_asked_for(&wish->share) ? "annotation kfd-gpreempt/share-weight, -min or -max" : "share", why);
+		fprintf(stderr, ME "%s: %s\n", share_is_asked_for(&wish->share) ?
+			"annotation kfd-gpreempt/share-weight, -min or -max" : "share", why);
 	return !error || !share_is_asked_for(&wish->share);
 }
 
@@ -399,14 +409,16 @@ static bool oci_tell_stops(const struct wish *wish, const char *directory)
 	int error = stop_set(directory, &wish->stop, why);
 
 	if (error)
-		fprintf(stderr, ME "%s: %s\n", wish->stop.is_asked ? "annotation kfd-gpreempt/follow-stop" : "follow_stop", why);
+		fprintf(stderr, ME "%s: %s\n",
+			wish->stop.is_asked ? "annotation kfd-gpreempt/follow-stop" : "follow_stop", why);
 	return !error || !wish->stop.is_asked;
 }
 
-/* @directory: the container's cgroup; NULL: without cgroups, of process @pid. Return: as oci_give_priority(). */
+/* @directory: the container's cgroup; NULL: there are none. Return: as oci_give_priority(). */
 static bool fulfil(const struct wish *wish, pid_t pid, const char *directory)
 {
-	return oci_give_priority(wish, pid, directory) && oci_give_job(wish, pid, directory) && oci_give_time(wish, directory) && oci_tell_stops(wish, directory);
+	return oci_give_priority(wish, pid, directory) && oci_give_job(wish, pid, directory) &&
+	       oci_give_time(wish, directory) && oci_tell_stops(wish, directory);
 }
 
 /* Return: EXIT_FAILURE if the container asks for what it cannot have. */
@@ -433,7 +445,8 @@ static int run(json_object *state, const char *config)
 	if (error == -ENOENT)
 		find_kubepods(pid, path, sizeof(path));
 	if (priority_wish_of(state, config, error && error != -ENOENT ? "" : path, &wish) || job_wish_of(state, config, &wish) ||
-	    share_wish_of(state, config, &wish) || stop_wish_of(state, config, &wish) || oci_bound_wish(config, &wish))
+	    share_wish_of(state, config, &wish) || stop_wish_of(state, config, &wish) ||
+	    oci_bound_wish(config, &wish))
 		return EXIT_FAILURE;
 	if (!wish.from[0] && wish.job == PLACE_JOB_NONE && !wish.share.asked.named && !wish.share.given.named && !stop_is_for(&wish.stop))
 		return EXIT_SUCCESS;

@@ -107,7 +107,8 @@ bool note_has_room(const char *comment)
 	bool room = true;
 
 	if (json_object_is_type(json, json_type_object))
-		room = !json_object_object_get_ex(json, NOTE_KEY, &ours) || json_object_is_type(ours, json_type_object);
+		room = !json_object_object_get_ex(json, NOTE_KEY, &ours) ||
+		       json_object_is_type(ours, json_type_object);
 	else if (json_object_is_type(json, json_type_array) || json_object_is_type(json, json_type_string))
 		room = false;
 	json_object_put(json);
@@ -134,7 +135,9 @@ static char *note_member(json_object *json)
 
 	if (!json_object_object_get_ex(json, NOTE_KEY, &ours))
 		return NULL;
-	return asprintf(&text, "\"" NOTE_KEY "\":%s", json_object_to_json_string_ext(ours, NOTE_PLAIN)) < 0 ? NULL : text;
+	if (asprintf(&text, "\"" NOTE_KEY "\":%s", json_object_to_json_string_ext(ours, NOTE_PLAIN)) < 0)
+		return NULL;
+	return text;
 }
 
 /*
@@ -156,7 +159,9 @@ static char *note_splice(const char *comment, const char *before, const char *me
 		comma = at[-1] == '{' ? "" : ",";
 	}
 	rest = before ? at + strlen(before) : at;
-	return asprintf(&text, "%.*s%s%s%s", (int)(at - comment), comment, comma, member, rest) < 0 ? NULL : text;
+	if (asprintf(&text, "%.*s%s%s%s", (int)(at - comment), comment, comma, member, rest) < 0)
+		return NULL;
+	return text;
 }
 
 static char *note_add_to_object(json_object *json, const char *comment, const char *node,
@@ -187,7 +192,8 @@ static char *note_add_to_object(json_object *json, const char *comment, const ch
 	return text;
 }
 
-static char *note_add_word(const char *comment, const char *node, const struct gpreempt_queue_usage *used)
+static char *note_add_word(const char *comment, const char *node,
+			   const struct gpreempt_queue_usage *used)
 {
 	uint64_t busy = used->busy_ns / 1000, waiting = used->waiting_ns / 1000, preempted = used->preempted_ns / 1000, waves = used->wave_us;
 	const char *word, *rest = "";

@@ -527,7 +527,8 @@ static void spank_account_for(spank_t sp, pid_t pid)
 	spank_know_cgroups_below(step_directory);
 }
 
-static void spank_add_usage(struct gpreempt_queue_usage *sum, const struct gpreempt_queue_usage *usage)
+static void spank_add_usage(struct gpreempt_queue_usage *sum,
+			    const struct gpreempt_queue_usage *usage)
 {
 	sum->busy_ns += usage->busy_ns;
 	sum->waiting_ns += usage->waiting_ns;
@@ -590,7 +591,8 @@ static bool spank_written_over(uint32_t job, const char *node, const char *text)
 }
 
 /* Return: was it added? */
-static bool spank_add_note(uint32_t job, const char *node, bool alone, const struct gpreempt_queue_usage *used)
+static bool spank_add_note(uint32_t job, const char *node, bool alone,
+			   const struct gpreempt_queue_usage *used)
 {
 	bool good = true, lost = true;
 	char *comment, *text;
@@ -620,7 +622,8 @@ static void spank_note_usage(spank_t sp)
 	char node[HOST_NAME_MAX + 1];
 	int lock;
 
-	if (!accounting || !spank_unnoted(&used) || spank_get_item(sp, S_JOB_ID, &job) != ESPANK_SUCCESS || gethostname(node, sizeof(node)))
+	if (!accounting || !spank_unnoted(&used) ||
+	    spank_get_item(sp, S_JOB_ID, &job) != ESPANK_SUCCESS || gethostname(node, sizeof(node)))
 		return;
 	node[strcspn(node, ".: ")] = '\0';
 	spank_get_item(sp, S_JOB_NNODES, &nr_nodes);

@@ -92,7 +92,7 @@ TREES = {
             "gpreempt-oci.c": 19, "note.c": 3, "place.c": 2, "share.c": 5, "stop.c": 2,
         },
         "columns": {
-            "gpreempt-oci.c": 13, "hip_queue.h": 5, "place.h": 11, "share.h": 4,
+            "gpreempt-oci.c": 12, "hip_queue.h": 5, "place.h": 11, "share.h": 4,
             "stop.h": 4,
         },
     },
