@@ -12,6 +12,9 @@
 #ifdef CONFIG_KFD_GPREEMPT_NO_HWS
 #include "nohws/backend_mqd.c"
 #endif
+#ifdef CONFIG_KFD_GPREEMPT_MES
+#include "mes/backend_mes.c"
+#endif
 #ifdef CONFIG_KFD_GPREEMPT_NAMED
 #include "rules/backend_named.c"
 #endif
@@ -20,6 +23,9 @@ const struct gpreempt_backend *const gpreempt_backends[] = {
 	&gpreempt_backend_hws,
 #ifdef CONFIG_KFD_GPREEMPT_NO_HWS
 	&gpreempt_backend_mqd,
+#endif
+#ifdef CONFIG_KFD_GPREEMPT_MES
+	&gpreempt_backend_mes,
 #endif
 	NULL
 };

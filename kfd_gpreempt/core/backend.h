@@ -19,6 +19,14 @@ struct gpreempt_node;
 struct gpreempt_queue;
 
 /**
+ * enum gpreempt_scheduler - what schedules the queues of a node, below us
+ * @GPREEMPT_BY_HWS: the hardware scheduler, by runlists
+ * @GPREEMPT_BY_DRIVER: the driver, which gives each queue a slot (amdgpu.sched_policy=2)
+ * @GPREEMPT_BY_MES: MES
+ */
+enum gpreempt_scheduler { GPREEMPT_BY_HWS, GPREEMPT_BY_DRIVER, GPREEMPT_BY_MES };
+
+/**
  * struct gpreempt_outcome - what became of a decision
  * @error: 0, or why the hardware pass failed; a reset under way is no failure
  * @stop: the device did not acknowledge: nothing may be preempted until it was reset
@@ -37,7 +45,7 @@ struct gpreempt_outcome {
 /**
  * struct gpreempt_backend - a way of preempting
  * @name: as shown in sysfs
- * @without_hws: of nodes without the hardware scheduler; otherwise of those with it
+ * @scheduler: of nodes that it schedules
  * @reprioritizes: it has to be called for MQDs to get another hardware priority; otherwise
  *	the next runlist does that
  * @tells: a pass without any action tells what has waves: it saves them, gpreempt_demand_saw()
@@ -60,7 +68,7 @@ struct gpreempt_outcome {
  */
 struct gpreempt_backend {
 	const char *name;
-	bool without_hws;
+	enum gpreempt_scheduler scheduler;
 	bool reprioritizes;
 	bool tells;
 	void (*apply)(struct gpreempt_node *gn, struct gpreempt_outcome *outcome);

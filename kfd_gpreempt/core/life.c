@@ -225,13 +225,41 @@ static bool life_is_instinct(u32 gc)
 }
 
 /* NULL: it is not built. */
-static const struct gpreempt_backend *life_find_backend(bool without_hws)
+static const struct gpreempt_backend *life_find_backend(enum gpreempt_scheduler scheduler)
 {
 	const struct gpreempt_backend *const *backend = gpreempt_backends;
 
-	while (*backend && (*backend)->without_hws != without_hws)
+	while (*backend && (*backend)->scheduler != scheduler)
 		backend++;
 	return *backend;
+}
+
+/* Why not on what MES schedules? NULL: it may be. */
+static const char *life_reason_mes(u32 gc)
+{
+	if (gc < IP_VERSION(11, 0, 0) || gc >= IP_VERSION(13, 0, 0))
+		return "this generation of GPUs is not supported yet";
+	if (!life_find_backend(GPREEMPT_BY_MES))
+		return "queues are scheduled by MES, and this build lacks that";
+	if (!gpreempt_tunables_default(GPREEMPT_TUNABLE_MES))
+		return "queues are scheduled by MES, where one that does not leave costs a reset of the GPU: amdgpu.gpreempt_mes=1 schedules it all the same";
+	return NULL;
+}
+
+/* Why not on what the driver's hardware scheduler or the driver itself schedules? NULL: it may be. */
+static const char *life_reason_hws(const struct kfd_node *node, u32 gc, bool without_hws)
+{
+	if (gc < IP_VERSION(9, 0, 1) || gc >= IP_VERSION(10, 0, 0))
+		return "this generation of GPUs is not supported yet";
+	if (!life_is_instinct(gc) && (node->adev->flags & AMD_IS_APU))
+		return "this APU is no Instinct: its graphics core is switched off when idle (GFXOFF), and must not be asked for waves then";
+	if (!life_is_instinct(gc))
+		return "this GPU is no Instinct, and nothing is known of how it saves waves";
+	if (without_hws && amdgpu_sriov_vf(node->adev))
+		return "the hardware scheduler is off (sched_policy=2), and queue slots are not a virtual function's to write";
+	if (without_hws && !life_find_backend(GPREEMPT_BY_DRIVER))
+		return "the hardware scheduler is off (sched_policy=2), and this build needs it";
+	return NULL;
 }
 
 /**
@@ -244,25 +272,21 @@ void gpreempt_life_init_node(struct gpreempt_node *gn)
 {
 	struct kfd_node *node = gn->node;
 	bool without_hws = node->dqm->sched_policy == KFD_SCHED_POLICY_NO_HWS;
+	enum gpreempt_scheduler scheduler = without_hws ? GPREEMPT_BY_DRIVER : GPREEMPT_BY_HWS;
 	u32 gc = KFD_GC_VERSION(node);
 
-	gn->life.reason = "-";
-	if (node->kfd->shared_resources.enable_mes)
-		gn->life.reason = "queues are scheduled by MES, which is not supported yet";
-	else if (!node->kfd->cwsr_enabled)
+	if (!node->kfd->cwsr_enabled) {
 		gn->life.reason = "waves cannot be saved (no CWSR, or amdgpu.cwsr_enable=0)";
-	else if (gc < IP_VERSION(9, 0, 1) || gc >= IP_VERSION(10, 0, 0))
-		gn->life.reason = "this generation of GPUs is not supported yet";
-	else if (!life_is_instinct(gc) && (node->adev->flags & AMD_IS_APU))
-		gn->life.reason = "this APU is no Instinct: its graphics core is switched off when idle (GFXOFF), and must not be asked for waves then";
-	else if (!life_is_instinct(gc))
-		gn->life.reason = "this GPU is no Instinct, and nothing is known of how it saves waves";
-	else if (without_hws && amdgpu_sriov_vf(node->adev))
-		gn->life.reason = "the hardware scheduler is off (sched_policy=2), and queue slots are not a virtual function's to write";
-	else if (!life_find_backend(without_hws))
-		gn->life.reason = "the hardware scheduler is off (sched_policy=2), and this build needs it";
-	else
-		gn->backend = life_find_backend(without_hws);
+	} else if (node->kfd->shared_resources.enable_mes) {
+		scheduler = GPREEMPT_BY_MES;
+		gn->life.reason = life_reason_mes(gc);
+	} else {
+		gn->life.reason = life_reason_hws(node, gc, without_hws);
+	}
+	if (gn->life.reason)
+		return;
+	gn->life.reason = "-";
+	gn->backend = life_find_backend(scheduler);
 }
 
 /*

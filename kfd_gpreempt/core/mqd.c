@@ -66,7 +66,9 @@ struct gpreempt_snapshot *gpreempt_mqd_snapshot_alloc(struct queue *q)
 {
 	struct mqd_manager *mm = mqd_manager_of(q);
 	struct gpreempt_snapshot *snapshot;
-	u32 offset = ALIGN(mm->mqd_size, PAGE_SIZE);
+	/* With MES it is in the save area of the program, and MQDs may share a page. */
+	bool behind = !q->device->kfd->shared_resources.enable_mes;
+	u32 offset = behind ? ALIGN(mm->mqd_size, PAGE_SIZE) : mm->mqd_size;
 	u64 stride;
 
 	if (!mm->mqd_stride)

@@ -34,6 +34,8 @@
 #define GPREEMPT_TUNABLES(GLOBAL, SWITCH, NUMBER, WORDS)									\
 	GLOBAL(ENABLE, enable, 0,												\
 	       "Compute queues are preempted by software priority")								\
+	GLOBAL(MES, mes, 0,													\
+	       "Devices whose queues MES schedules are scheduled as well, from when they come up")				\
 	SWITCH(OBSERVE, observe, TUNABLES, 0, params.observe,									\
 	       "Decide and count as ever, and take nothing off the device")							\
 	WORDS(POLICY, policy, NODE, "hpf wfq edf", policy,									\

@@ -410,7 +410,7 @@ static bool mqd_runlist_quiescent(struct gpreempt_node *gn)
 }
 
 static const struct gpreempt_backend gpreempt_backend_mqd = {
-	.without_hws = true,
+	.scheduler = GPREEMPT_BY_DRIVER,
 	.name = "mqd",
 	.reprioritizes = true,
 	.apply = mqd_apply,
