@@ -246,7 +246,7 @@ static const char *life_reason_mes(u32 gc)
 	return NULL;
 }
 
-/* Why not on what the driver's hardware scheduler or the driver itself schedules? NULL: it may be. */
+/* Why not on what the hardware scheduler or the driver itself schedules? NULL: it may be. */
 static const char *life_reason_hws(const struct kfd_node *node, u32 gc, bool without_hws)
 {
 	if (gc < IP_VERSION(9, 0, 1) || gc >= IP_VERSION(10, 0, 0))

@@ -23,12 +23,14 @@ import tap  # noqa: E402  # pylint: disable=wrong-import-position
 MAX_COLUMNS = 100
 MAX_LINES = 60
 # A file that is a part of another one: what it calls, and what it is called by, is that file's.
-PART_OF = {"backend_hws": "backend", "backend_named": "backend", "backend_mqd": "backend", "tunables_table": "tunables"}
+PART_OF = {"backend_hws": "backend", "backend_named": "backend", "backend_mqd": "backend", "backend_mes": "backend",
+           "tunables_table": "tunables"}
 # Names of static functions begin with the name of the file, or with one of these.
 PREFIXES = {
     "backend_hws": ["hws_"],
     "backend_named": ["named_"],
     "backend_mqd": ["mqd_"],
+    "backend_mes": ["mes_"],
 }
 # Its functions are made by macros of the kernel.
 NO_FUNCTIONS = {"trace.h"}
