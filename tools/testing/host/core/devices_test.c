@@ -4,7 +4,11 @@
 
 /* ---- what is not supported ---- */
 
-static void mes(void) { world.kfd.shared_resources.enable_mes = true; }
+static void mes(void)
+{
+	world.kfd.shared_resources.enable_mes = true;
+	world.adev.gc_version = IP_VERSION(11, 0, 0);
+}
 
 /* gfx12.1, the first Instincts that MES schedules */
 static void newest_instinct(void)

@@ -63,7 +63,7 @@ TEST(node_files_show_one_value_each, "all of them can be read: a word or a numbe
 	NEEDS(ACCOUNT);
 	for (k = 0; k < ARRAY_SIZE(hws); k++) {
 		preempted_pair(hws[k]);
-		CHECK_EQ(node_of(0)->sysfs.kobj.nr_files, 50 + GPREEMPT_NR_SKIPS + GPREEMPT_NR_FAILURES + 5 * GPREEMPT_NR_LATENCIES + GPREEMPT_NR_TUNABLES - 2);
+		CHECK_EQ(node_of(0)->sysfs.kobj.nr_files, 50 + GPREEMPT_NR_SKIPS + GPREEMPT_NR_FAILURES + 5 * GPREEMPT_NR_LATENCIES + GPREEMPT_NR_TUNABLES - 3);
 		EACH(i, node_of(0)->sysfs.kobj.nr_files, "%.40s: ", file_name(i)) {
 			const char *text = of_node(file_name(i));
 
@@ -287,7 +287,7 @@ TEST(activity_is_not_everybodys, "counters of a node are for CAP_SYS_ADMIN, file
 		CHECK_EQ(node_of(0)->sysfs.kobj.files[i].attr->mode, 0400);
 		denied++;
 	}
-	CHECK_EQ(denied, node_of(0)->sysfs.kobj.nr_files - 6 - (GPREEMPT_NR_TUNABLES - 2));
+	CHECK_EQ(denied, node_of(0)->sysfs.kobj.nr_files - 6 - (GPREEMPT_NR_TUNABLES - 3));
 	CHECK(!strcmp(of_node("state"), "idle"));
 	EACH(i, ARRAY_SIZE(of_queues), "%s: ", of_queues[i])
 		CHECK_EQ(shim_file_show(&low->q.kobj, of_queues[i], text), -EACCES);
@@ -312,7 +312,8 @@ TEST(settings_are_the_administrators, "neither a file of a node nor a parameter 
 		CHECK_EQ(shim_file_store(&node_of(0)->sysfs.kobj, file_name(i), "default"), -EPERM);
 		tunables++;
 	}
-	CHECK_EQ(tunables, GPREEMPT_NR_TUNABLES);
+	/* gpreempt_mes has no file of a node, and gpreempt_enable has "enabled". */
+	CHECK_EQ(tunables, GPREEMPT_NR_TUNABLES - 1);
 	CHECK_EQ(shim_param_set("gpreempt_enable", "0"), -EPERM);
 	CHECK_EQ(shim_param_set("gpreempt_poll_us", "100"), -EPERM);
 	CHECK(!shim_debugfs_read("gpreempt") && !shim_debugfs_read("gpreempt_dump"));
