@@ -141,7 +141,9 @@ void how_to_open(char *text, size_t size)
 	length = snprintf(text, size, "it has mode %04o, group %s, and /dev/kfd mode %04o, ", own.st_mode & 07777,
 			  sysfs_group(own.st_gid), kfd.st_mode & 07777);
 	length += snprintf(text + length, size - length, "group %s: ", sysfs_group(kfd.st_gid));
-	if (access("/dev/kfd", R_OK | W_OK))
+	if ((kfd.st_mode & 0060) != 0060)
+		snprintf(text + length, size - length, "root alone may open both, until a udev rule gives /dev/kfd a group's mode");
+	else if (access("/dev/kfd", R_OK | W_OK))
 		snprintf(text + length, size - length, "members of the group %s may open both", sysfs_group(kfd.st_gid));
 	else
 		snprintf(text + length, size - length,

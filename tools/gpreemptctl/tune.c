@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define PARAMETERS	"/sys/module/amdgpu/parameters"
 #define PREFIX		"gpreempt_"
@@ -174,14 +175,16 @@ static int is_ours(const struct dirent *entry)
 	return !strncmp(entry->d_name, PREFIX, strlen(PREFIX));
 }
 
-/* Those of the module are those of a node. */
+/* A node has those of the module, but for what is decided when it comes up. */
 static int show_all(unsigned int gpu_id, json_object *object)
 {
 	struct dirent **entries;
+	char path[512];
 	int i, r = EXIT_DONE, nr = scandir(PARAMETERS, &entries, is_ours, alphasort);
 
 	for (i = 0; i < nr; i++) {
-		if (!r)
+		tunable_path(path, sizeof(path), gpu_id, entries[i]->d_name);
+		if (!r && !access(path, F_OK))
 			r = show(gpu_id, entries[i]->d_name, object);
 		free(entries[i]);
 	}

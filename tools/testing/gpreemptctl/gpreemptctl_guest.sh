@@ -122,7 +122,7 @@ tune_changes_one_node()
 		status 0 tune -g "$gpu" poll_us=400 && [ "$(gpreemptctl tune -g "$gpu" poll_us)" = poll_us=400 ] &&
 		[ "$(gpreemptctl tune poll_us)" = poll_us=80 ] && status 1 tune -g "$gpu" poll_us=5 && says 'kept 400' &&
 		status 0 tune poll_us=80 && [ "$(gpreemptctl tune -g "$gpu" poll_us)" = poll_us=80 ] &&
-		[ "$(gpreemptctl tune | wc -l)" = "$(gpreemptctl tune -g "$gpu" | wc -l)" ] && status 0 tune -g "$gpu" enable=0 &&
+		[ "$(gpreemptctl tune | grep -vc '^mes=')" = "$(gpreemptctl tune -g "$gpu" | wc -l)" ] && status 0 tune -g "$gpu" enable=0 &&
 		gpreemptctl status | grep -qE "^ *$gpu +off " && status 1 doctor >"$work/doctor" && grep -q -- '-> gpreemptctl tune enable=1, or with -g' "$work/doctor" &&
 		status 0 tune -g "$gpu" enable=1 && status 0 doctor >"$work/doctor"
 }
@@ -355,7 +355,7 @@ account_is_for_the_administrator()
 rights_are_the_drivers()
 {
 	su nobody -s /bin/sh -c 'gpreemptctl list' 2>"$err"
-	[ $? = 4 ] && says 'members of the group render' || return 1
+	[ $? = 4 ] && says 'root alone may open both' || return 1
 	chmod 666 /dev/kfd_gpreempt
 	[ "$(su nobody -s /bin/sh -c 'gpreemptctl list' | wc -l)" = 1 ] &&
 		{ su nobody -s /bin/sh -c "gpreemptctl set -p $pid 5" 2>"$err"; [ $? = 4 ]; } && says "another user's" &&
