@@ -88,6 +88,18 @@ static struct actor *program(struct __test_metadata *_metadata, int nice, uint32
 	return worker(_metadata, nice, TURNS, waves, 20, MS);
 }
 
+/*
+ * What is left of a program goes in a work item. Whether that takes a runlist depends on what others have on the device by then, so each one is
+ * waited for.
+ */
+static int64_t go(struct actor *a)
+{
+	int64_t err = actor_stop(a);
+
+	kfd_sleep_ns(100 * MS);
+	return err;
+}
+
 /* Programs come, work, pause and go, in each turn another one. The last one has @nice. */
 static struct asked live(struct __test_metadata *_metadata, uint32_t waves, int nice)
 {
@@ -105,17 +117,15 @@ static struct asked live(struct __test_metadata *_metadata, uint32_t waves, int 
 			ASSERT_EQ(0, actor_wait_all(a[k], LONG));
 		/* From no pause to one after which queues are dormant */
 		kfd_sleep_ns(turn * 400 * MS);
-		ASSERT_EQ(0, actor_stop(a[i]));
+		ASSERT_EQ(0, go(a[i]));
 		EXPECT_EXACTLY_ONCE(a[i]);
 		/* Each writes to its doorbells. */
 		a[i] = turn < TURNS - 1 ? program(_metadata, i == PROGRAMS - 1 ? nice : 0, waves) : NULL;
 	}
 	for (i = 0; i < PROGRAMS; i++)
 		if (a[i])
-			ASSERT_EQ(0, actor_stop(a[i]));
+			ASSERT_EQ(0, go(a[i]));
 	ASSERT_EQ(0, wait_no_queues());
-	/* What is left of them goes in a work item. */
-	kfd_sleep_ns(SECOND);
 	return asked_since(&before);
 }
 
