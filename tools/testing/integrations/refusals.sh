@@ -4,9 +4,17 @@
 # refusals.sh - who asks Slurm for too much fails alone: slurmctld, slurmd and munge of one release of
 # Debian on one machine, in a throw-away system, with the plugin built there. TAP on stdout
 #
-# Usage: refusals.sh [CODENAME]; without one, this machine's. bookworm has Slurm 22.05, trixie 24.11,
+# Usage: refusals.sh [RELEASE]; without one, this machine's. Debian 12 has Slurm 22.05, 13 has 24.11,
 # sid 26.05. device.c beside this stands for the module. No node is ever resumed by hand.
 codename=${1:-}
+case $codename in
+[0-9]*)
+	like=$(mktemp)
+	printf '%s\n' ID=debian "VERSION_ID=$codename" >"$like"
+	codename=$(OS_RELEASE=$like "$(dirname "$0")/../../../dkms/release.sh" codename) || exit 1
+	rm "$like"
+	;;
+esac
 # shellcheck source=tools/testing/integrations/slurm_system.sh
 . "$(dirname "$0")/slurm_system.sh"
 
