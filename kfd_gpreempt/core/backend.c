@@ -213,6 +213,12 @@ static void backend_resumed(struct backend_pass *pass, struct gpreempt_queue *gq
 			       backend_back_ns(pass, saved_waves));
 }
 
+/* All that takes waves off, or waits for that, holds dqm_lock. */
+static bool backend_is_unlocked(struct gpreempt_node *gn)
+{
+	return !mutex_is_locked(&gn->node->dqm->lock_hidden);
+}
+
 typedef void (*backend_fn)(struct backend_pass *pass, struct qcm_process_device *qpd,
 			   struct queue *q, struct gpreempt_queue *gq);
 

@@ -464,10 +464,9 @@ static bool hws_taken_in(struct gpreempt_node *gn)
 			      ktime_get_ns() - READ_ONCE(gn->hw.unmapped_ns) >= HWS_READ_NS);
 }
 
-/* Every change of the runlist holds dqm_lock while waves are saved. */
 static bool hws_runlist_quiescent(struct gpreempt_node *gn)
 {
-	return !mutex_is_locked(&gn->node->dqm->lock_hidden) && hws_taken_in(gn);
+	return backend_is_unlocked(gn) && hws_taken_in(gn);
 }
 
 /*

@@ -19,34 +19,39 @@ static bool mes_holds_more(const struct gpreempt_queue *gq, const struct gpreemp
 }
 
 /**
- * struct mes_next - the queue that is next
- * @qpd: its process on the node
- * @gq: the queue; NULL: there is none
+ * struct mes_pass - a decision that is being carried out, a queue at a time
+ * @pass: what all backends know of it
+ * @action: what queues are looked for
+ * @qpd: the process of @gq on the node
+ * @gq: the queue that is next; NULL: there is none
  */
-struct mes_next {
+struct mes_pass {
+	struct backend_pass pass;
+	enum gpreempt_action action;
 	struct qcm_process_device *qpd;
 	struct gpreempt_queue *gq;
 };
 
-/* dqm_lock held. What is wanted of it has been neither done nor tried. */
-static struct mes_next mes_find(struct backend_pass *pass, enum gpreempt_action action)
+/* What is wanted of it has been neither done nor tried. */
+static void mes_choose(struct backend_pass *pass, struct qcm_process_device *qpd, struct queue *q,
+		       struct gpreempt_queue *gq)
 {
-	struct mes_next next = {};
-	struct device_process_node *cur;
-	struct gpreempt_queue *gq;
-	struct queue *q;
+	struct mes_pass *mes = container_of(pass, struct mes_pass, pass);
 
-	list_for_each_entry(cur, &pass->dqm->queues, list) {
-		list_for_each_entry(q, &cur->qpd->queues_list, list) {
-			gq = backend_registered(q);
-			if (!gq || gq->policy.action != action || gq->hw.done != GPREEMPT_KEEP ||
-			    q->properties.is_preempted != (action == GPREEMPT_RESUME) ||
-			    !mes_holds_more(gq, next.gq))
-				continue;
-			next = (struct mes_next){ .qpd = cur->qpd, .gq = gq };
-		}
-	}
-	return next;
+	if (gq->policy.action != mes->action || gq->hw.done != GPREEMPT_KEEP ||
+	    q->properties.is_preempted != (mes->action == GPREEMPT_RESUME) ||
+	    !mes_holds_more(gq, mes->gq))
+		return;
+	mes->qpd = qpd;
+	mes->gq = gq;
+}
+
+/* dqm_lock held. */
+static bool mes_find(struct mes_pass *mes)
+{
+	mes->gq = NULL;
+	backend_for_each(&mes->pass, mes_choose);
+	return mes->gq;
 }
 
 static void mes_forget(struct backend_pass *pass, struct qcm_process_device *qpd, struct queue *q,
@@ -78,68 +83,69 @@ static void mes_taken(struct backend_pass *pass, struct gpreempt_queue *gq, u64 
 }
 
 /* The driver's -EIO: a reset is under way, and nothing was asked. */
-static void mes_preempt(struct backend_pass *pass, struct mes_next next)
+static void mes_preempt(struct backend_pass *pass, struct qcm_process_device *qpd, struct queue *q,
+			struct gpreempt_queue *gq)
 {
-	enum gpreempt_skip skip = backend_obstacle(pass->dqm, next.gq);
+	enum gpreempt_skip skip = backend_obstacle(pass->dqm, gq);
 	u64 asked_ns = ktime_get_ns();
 	int r;
 
 	if (skip != GPREEMPT_NR_SKIPS) {
-		backend_refuse(pass, next.gq, skip);
+		backend_refuse(pass, gq, skip);
 		return;
 	}
-	gpreempt_stats_preempting(next.gq);
-	r = remove_queue_mes(pass->dqm, next.gq->q, next.qpd);
+	gpreempt_stats_preempting(gq);
+	r = remove_queue_mes(pass->dqm, q, qpd);
 	pass->now_ns = ktime_get_ns();
 	if (r == -EIO) {
-		next.gq->policy.action = GPREEMPT_KEEP;
-		gpreempt_stats_skip(pass->gn, next.gq, GPREEMPT_SKIP_RESETTING);
+		gq->policy.action = GPREEMPT_KEEP;
+		gpreempt_stats_skip(pass->gn, gq, GPREEMPT_SKIP_RESETTING);
 		pass->again = true;
 		return;
 	}
 	pass->changed = true;
-	next.gq->hw.done = GPREEMPT_PREEMPT;
-	backend_take(pass, next.qpd, next.gq->q, next.gq);
-	if (next.gq->hw.done == GPREEMPT_PREEMPT)
-		mes_taken(pass, next.gq, asked_ns, r);
+	gq->hw.done = GPREEMPT_PREEMPT;
+	backend_take(pass, qpd, q, gq);
+	if (gq->hw.done == GPREEMPT_PREEMPT)
+		mes_taken(pass, gq, asked_ns, r);
 }
 
 /*
  * Of a device that is about to be suspended or reset the flags are enough: the driver evicts what
  * is active, and adds it when the device is back.
  */
-static void mes_resume(struct backend_pass *pass, struct mes_next next)
+static void mes_resume(struct backend_pass *pass, struct qcm_process_device *qpd, struct queue *q,
+		       struct gpreempt_queue *gq)
 {
-	struct queue *q = next.gq->q;
 	int r = 0;
 
-	next.gq->hw.done = GPREEMPT_RESUME;
-	backend_verify(pass, next.gq);
+	gq->hw.done = GPREEMPT_RESUME;
+	backend_verify(pass, gq);
 	q->properties.is_preempted = false;
 	if (QUEUE_IS_ACTIVE(q->properties)) {
 		WRITE_ONCE(q->properties.is_active, true);
-		increment_queue_count(pass->dqm, next.qpd, q);
+		increment_queue_count(pass->dqm, qpd, q);
 		if (!pass->parking && pass->dqm->sched_running) {
-			gpreempt_mqd_priority_write(next.gq);
-			r = add_queue_mes(pass->dqm, q, next.qpd);
+			gpreempt_mqd_priority_write(gq);
+			r = add_queue_mes(pass->dqm, q, qpd);
 			pass->changed = true;
 		}
 	}
 	pass->now_ns = ktime_get_ns();
-	backend_resumed(pass, next.gq);
+	backend_resumed(pass, gq);
 	if (r && r != -EIO)
-		mes_failed(pass, next.gq, GPREEMPT_FAILURE_MAP, r);
+		mes_failed(pass, gq, GPREEMPT_FAILURE_MAP, r);
 }
 
 /* One request at a time holds dqm_lock. The list is looked through anew: it may have changed. */
-static void mes_carry_out(struct backend_pass *pass, enum gpreempt_action action,
-			  void (*act)(struct backend_pass *pass, struct mes_next next))
+static void mes_carry_out(struct mes_pass *mes, enum gpreempt_action action, backend_fn act)
 {
-	struct mes_next next;
+	struct backend_pass *pass = &mes->pass;
 
+	mes->action = action;
 	dqm_lock(pass->dqm);
-	while (!pass->stop && !pass->again && (next = mes_find(pass, action)).gq) {
-		act(pass, next);
+	while (!pass->stop && !pass->again && mes_find(mes)) {
+		act(pass, mes->qpd, mes->gq->q, mes->gq);
 		dqm_unlock(pass->dqm);
 		dqm_lock(pass->dqm);
 	}
@@ -148,29 +154,30 @@ static void mes_carry_out(struct backend_pass *pass, enum gpreempt_action action
 
 static void mes_apply(struct gpreempt_node *gn, struct gpreempt_outcome *outcome)
 {
-	struct backend_pass pass = { .gn = gn, .dqm = gn->node->dqm };
+	struct mes_pass mes = { .pass = { .gn = gn, .dqm = gn->node->dqm } };
+	struct backend_pass *pass = &mes.pass;
 	struct gpreempt_request request = {};
 
-	pass.parking = READ_ONCE(gn->life.paused);
-	dqm_lock(pass.dqm);
-	backend_for_each(&pass, mes_forget);
-	dqm_unlock(pass.dqm);
+	pass->parking = READ_ONCE(gn->life.paused);
+	dqm_lock(pass->dqm);
+	backend_for_each(pass, mes_forget);
+	dqm_unlock(pass->dqm);
 	request.start_ns = ktime_get_ns();
-	pass.now_ns = request.start_ns;
-	mes_carry_out(&pass, GPREEMPT_PREEMPT, mes_preempt);
-	request.preempts = pass.preempting;
-	request.saved_ns = pass.now_ns;
-	mes_carry_out(&pass, GPREEMPT_RESUME, mes_resume);
-	request.done_ns = pass.preempting ? request.saved_ns : pass.now_ns;
-	if (pass.changed) {
+	pass->now_ns = request.start_ns;
+	mes_carry_out(&mes, GPREEMPT_PREEMPT, mes_preempt);
+	request.preempts = pass->preempting;
+	request.saved_ns = pass->now_ns;
+	mes_carry_out(&mes, GPREEMPT_RESUME, mes_resume);
+	request.done_ns = pass->preempting ? request.saved_ns : pass->now_ns;
+	if (pass->changed) {
 		gpreempt_waves_moved(gn);
 		gpreempt_stats_runlist(gn, &request);
 	}
-	outcome->error = pass.error;
-	outcome->stop = pass.stop;
-	outcome->again = pass.again;
-	outcome->preempted = pass.preempting;
-	outcome->elapsed_ns = pass.changed ? pass.now_ns - request.start_ns : 0;
+	outcome->error = pass->error;
+	outcome->stop = pass->stop;
+	outcome->again = pass->again;
+	outcome->preempted = pass->preempting;
+	outcome->elapsed_ns = pass->changed ? pass->now_ns - request.start_ns : 0;
 }
 
 /* MES answers each request before the next one. */
@@ -179,16 +186,10 @@ static bool mes_taken_in(struct gpreempt_node *gn)
 	return true;
 }
 
-/* What takes waves off, or waits for that, holds dqm_lock. */
-static bool mes_runlist_quiescent(struct gpreempt_node *gn)
-{
-	return !mutex_is_locked(&gn->node->dqm->lock_hidden);
-}
-
 static const struct gpreempt_backend gpreempt_backend_mes = {
 	.name = "mes",
 	.scheduler = GPREEMPT_BY_MES,
 	.apply = mes_apply,
 	.taken_in = mes_taken_in,
-	.runlist_quiescent = mes_runlist_quiescent,
+	.runlist_quiescent = backend_is_unlocked,
 };

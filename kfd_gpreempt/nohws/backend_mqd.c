@@ -400,20 +400,12 @@ static bool mqd_taken_in(struct gpreempt_node *gn)
 	return true;
 }
 
-/*
- * What takes waves off, or waits for that, holds dqm_lock. Afterwards they come back in tens of
- * microseconds.
- */
-static bool mqd_runlist_quiescent(struct gpreempt_node *gn)
-{
-	return !mutex_is_locked(&gn->node->dqm->lock_hidden);
-}
-
 static const struct gpreempt_backend gpreempt_backend_mqd = {
 	.scheduler = GPREEMPT_BY_DRIVER,
 	.name = "mqd",
 	.reprioritizes = true,
 	.apply = mqd_apply,
 	.taken_in = mqd_taken_in,
-	.runlist_quiescent = mqd_runlist_quiescent,
+	/* Waves come back tens of microseconds after it. */
+	.runlist_quiescent = backend_is_unlocked,
 };
