@@ -65,19 +65,6 @@ prepare()
 	chmod 755 "$root/run/munge"
 }
 
-# wait_for SECONDS COMMAND...: until it succeeds
-wait_for()
-{
-	local left=$(($1 * 5))
-
-	shift
-	until "$@" >/dev/null 2>&1; do
-		left=$((left - 1))
-		[ $left -gt 0 ] || { echo "never came true: $*"; "$@"; return 1; }
-		sleep 0.2
-	done
-}
-
 no_job()
 {
 	[ -z "$(in_root squeue -h)" ]

@@ -53,18 +53,6 @@ prepare()
 	echo "required $plugin $plugstack" >"$root/etc/slurm/plugstack.conf"
 }
 
-wait_for()	# SECONDS COMMAND...: until it succeeds
-{
-	local left=$(($1 * 5))
-
-	shift
-	until "$@" >/dev/null 2>&1; do
-		left=$((left - 1))
-		[ $left -gt 0 ] || { echo "never came true: $*"; "$@"; return 1; }
-		sleep 0.2
-	done
-}
-
 is_idle()
 {
 	[ "$(in_root sinfo -h -p night -o '%T %E')" = "idle none" ]

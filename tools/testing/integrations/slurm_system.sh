@@ -4,7 +4,7 @@
 # slurm_system.sh - a Debian system with Slurm, our plugin and gpreemptctl in it; sourced by the suites that run Slurm's jobs
 #
 # "install_ours PACKAGE..." builds these packages of ours and installs them in the throw-away system $root. "slurm_conf LINE..." writes
-# $root/etc/slurm/slurm.conf, of what all suites share and these lines, "containers_conf" what podman needs there. The rest is for guests:
+# $root/etc/slurm/slurm.conf, of what all suites share and these lines, "wait_for" waits, "containers_conf" what podman needs there. The rest is for guests:
 # "slurm_system ARGUMENTS..." comes first, with the script's own arguments; as throwaway() it runs the script once more. The system has the packages
 # $also of Debian and $ours of ours as well. "slurm_tar" packs $root: $scratch/system.tar. "slurm_vm ARGUMENTS..." runs
 # a VM with that and what the guests' scripts share.
@@ -12,6 +12,19 @@
 . "$(dirname "$0")/../package/lib.sh"
 # shellcheck source=tools/testing/package/throwaway.sh
 . "$(dirname "$0")/../package/throwaway.sh"
+
+# wait_for SECONDS COMMAND...: until it succeeds
+wait_for()
+{
+	local left=$(($1 * 5))
+
+	shift
+	until "$@" >/dev/null 2>&1; do
+		left=$((left - 1))
+		[ $left -gt 0 ] || { echo "never came true: $*"; "$@"; return 1; }
+		sleep 0.2
+	done
+}
 
 install_ours()
 {
