@@ -96,16 +96,23 @@ static bool told(const char *line, const char *heading, char *text, size_t size)
 	return true;
 }
 
+/* What a program of ours prints with --tell. @errors: the shell's words for where its errors go. NULL: there is none. */
+static FILE *doctor_ask(const char *name, const char *errors)
+{
+	char program[512], command[600];
+
+	if (!program_of_ours(name, program, sizeof(program)))
+		return NULL;
+	snprintf(command, sizeof(command), "'%s' --tell %s", program, errors);
+	return popen(command, "re");
+}
+
 static void check_secure_boot(struct report *r)
 {
-	char program[512], command[600], line[512], more[512], found[512] = "", why[512] = "", remedy[1100] = "", all[1100];
+	char line[512], more[512], found[512] = "", why[512] = "", remedy[1100] = "", all[1100];
+	FILE *out = doctor_ask("secure-boot", "2>&1");
 	bool good;
-	FILE *out;
 
-	if (!program_of_ours("secure-boot", program, sizeof(program)))
-		return;
-	snprintf(command, sizeof(command), "'%s' --tell 2>&1", program);
-	out = popen(command, "re");
 	if (!out)
 		return;
 	while (fgets(line, sizeof(line), out)) {
@@ -134,14 +141,10 @@ static void doctor_append(char *text, size_t size, const char *more)
 static void doctor_check_images(struct report *r)
 {
 	static const char question[] = "the amdgpu that boots next";
-	char program[512], command[600], line[512], one[512], found[1024] = "", remedy[1024] = "";
-	FILE *out;
+	char line[512], one[512], found[1024] = "", remedy[1024] = "";
+	FILE *out = doctor_ask("initramfs", "2>/dev/null");
 	int status;
 
-	if (!program_of_ours("initramfs", program, sizeof(program)))
-		return;
-	snprintf(command, sizeof(command), "'%s' --tell 2>/dev/null", program);
-	out = popen(command, "re");
 	if (!out)
 		return;
 	while (fgets(line, sizeof(line), out)) {
@@ -182,11 +185,12 @@ static void check_version(struct report *r, const struct driver *d)
 static void check_rights(struct report *r)
 {
 	bool usable = !access("/dev/kfd_gpreempt", R_OK | W_OK);
-	char how[512];
+	const char *found = usable ? "yes" : strerror(errno);
+	char how[512] = "";
 
 	if (!usable)
-		snprintf(how, sizeof(how), "%s", strerror(errno));
-	answer(r, usable, "/dev/kfd_gpreempt can be opened", usable ? "yes" : how, (how_to_open(how, sizeof(how)), how));
+		how_to_open(how, sizeof(how));
+	answer(r, usable, "/dev/kfd_gpreempt can be opened", found, how);
 }
 
 static void check_enabled(struct report *r)
