@@ -96,7 +96,10 @@ static bool told(const char *line, const char *heading, char *text, size_t size)
 	return true;
 }
 
-/* What a program of ours prints with --tell. @errors: the shell's words for where its errors go. NULL: there is none. */
+/*
+ * What a program of ours prints with --tell. @errors: the shell's words for where its errors go.
+ * NULL: there is none.
+ */
 static FILE *doctor_ask(const char *name, const char *errors)
 {
 	char program[512], command[600];
