@@ -22,8 +22,10 @@
  * 5. asks gpreempt_policy_dormant() for each queue: one that is dormant need not be sampled again
  *    until its pointers move
  *
- * policy.c has the rules that hold for every policy. Which of two queues is the more urgent one is
- * the business of a struct gpreempt_policy_ops; policies.c lists those that exist.
+ * policy.c decides in the order of a pass, and doubt.c asks what it has to know of waves. level.c,
+ * turn.c, drain.c and judge.c have the rules that hold for every policy. Which of two queues is the
+ * more urgent one is the business of a struct gpreempt_policy_ops; policies.c lists those that
+ * exist.
  */
 #ifndef GPREEMPT_POLICY_H
 #define GPREEMPT_POLICY_H
@@ -1407,32 +1409,6 @@ void gpreempt_policy_saved(struct gpreempt_policy_queue *q, bool saved_waves);
 void gpreempt_policy_resumed(struct gpreempt_policy_queue *q, u64 now_ns);
 void gpreempt_policy_overhead(struct gpreempt_policy_node *pn, u64 elapsed_ns, bool preempted,
 			      u64 now_ns);
-
-/*
- * Does it matter to decisions which queues work? Among equals it does only for jobs that are ranked
- * elsewhere as well, and where the caller wants to know who is idle. Otherwise the node is left
- * alone.
- */
-static inline bool gpreempt_policy_matters(const struct gpreempt_policy_node *pn)
-{
-	return pn->differs || pn->jobs || pn->idle_ns;
-}
-
-/*
- * Does it run, once the actions of the decision have been carried out, or would it if its node did
- * not only observe?
- */
-static inline bool gpreempt_policy_stays(const struct gpreempt_policy_queue *q)
-{
-	return q->preempted ? q->action == GPREEMPT_RESUME :
-			      q->action != GPREEMPT_PREEMPT && !q->spared;
-}
-
-/* The same of one with work */
-static inline bool gpreempt_policy_runs(const struct gpreempt_policy_queue *q)
-{
-	return q->pass.demand[1] && gpreempt_policy_stays(q);
-}
 
 /* Does a queue with this verdict have to yield, even if something keeps it on the device? */
 static inline bool gpreempt_policy_should_yield(enum gpreempt_verdict verdict)

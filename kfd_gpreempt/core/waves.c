@@ -13,6 +13,7 @@
 #include "node.h"
 #include "compat/compat.h"
 #include "demand.h"
+#include "level.h"
 #include "amdgpu.h"
 #include "amdgpu_reset.h"
 #include "kfd_device_queue_manager.h"
@@ -464,7 +465,7 @@ bool gpreempt_waves_count(struct gpreempt_node *gn, u64 now_ns)
 
 	if (!gn->waves.saved)
 		return true;
-	if (now_ns >= gn->waves.recount_ns && gpreempt_policy_matters(&gn->policy) &&
+	if (now_ns >= gn->waves.recount_ns && level_matters(&gn->policy) &&
 	    gpreempt_waves_quiescent(gn)) {
 		began_ns = ktime_get_ns();
 		waves_ask(gn);

@@ -36,6 +36,7 @@
  */
 #include "core/debt.h"
 #include "core/demand.h"
+#include "core/level.h"
 #include "edf.h"
 
 /* Ranks within so many nanoseconds, for work that is due at the same time. */
@@ -472,7 +473,7 @@ static void edf_decided(struct gpreempt_policy_node *pn, u64 now_ns)
 		if (!edf_is_dated(q))
 			continue;
 		s->wanted |= q->pass.demand[1];
-		s->ran |= gpreempt_policy_runs(q);
+		s->ran |= level_runs(q);
 	}
 }
 

@@ -5,6 +5,7 @@
  * Pure code: see policy.h for what may be used here.
  */
 #include "core/debt.h"
+#include "core/level.h"
 #include "rules/server.h"
 
 /* Differences of virtual time that count; more is as good as for ever, and fits into a rank. */
@@ -317,7 +318,7 @@ static void wfq_decided(struct gpreempt_policy_node *pn, u64 now_ns)
 	for (i = 0; i < pn->nr; i++) {
 		const struct gpreempt_policy_queue *q = pn->queues[i];
 
-		if (!gpreempt_policy_runs(q))
+		if (!level_runs(q))
 			continue;
 		wfq_share_of(q)->ran = true;
 		wfq_tenant_share(pn, q)->ran = true;
@@ -352,7 +353,7 @@ static u64 wfq_next_ns(const struct gpreempt_policy_node *pn, u64 now_ns)
 
 		next_ns = gpreempt_earlier(next_ns, wfq_turn_ns(pn, wfq_share_of(q)));
 		next_ns = gpreempt_earlier(next_ns, wfq_turn_ns(pn, wfq_tenant_share(pn, q)));
-		waits |= q->pass.demand[1] && !gpreempt_policy_stays(q) && !q->pass.spins;
+		waits |= q->pass.demand[1] && !level_stays(q) && !q->pass.spins;
 	}
 	return waits ? next_ns : GPREEMPT_FOREVER_NS;
 }

@@ -51,6 +51,7 @@
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
+#include "core/level.h"
 #include "core/node.h"
 #include "core/rooms.h"
 #include "compat/compat.h"
@@ -1109,7 +1110,7 @@ static void doorbell_nap(struct gpreempt_node *gn, struct gpreempt_nap *nap)
 	u64 ns, begun_ns = ktime_get_ns();
 
 	if (nap->decision->park || gn->tun.wakeup == GPREEMPT_WAKEUP_POLL ||
-	    gn->tun.params.observe || !gpreempt_policy_matters(&gn->policy))
+	    gn->tun.params.observe || !level_matters(&gn->policy))
 		return;
 	ns = doorbell_wait(gn, nap->decision, &nap->told);
 	nap->took_ns = ktime_get_ns() - begun_ns;

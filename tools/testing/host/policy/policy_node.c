@@ -9,6 +9,7 @@
 
 #include "budget.h"
 #include "demand.h"
+#include "level.h"
 #include "pass.h"
 #include "debt.h"
 #include "policy_node.h"
@@ -472,7 +473,7 @@ void look(void)
 		held |= q->set.hold || q->kept_off;
 		CHECK(q->action != GPREEMPT_RESUME || q->preempted);
 		CHECK(q->verdict != GPREEMPT_VERDICT_NONE);
-		CHECK_EQ(q->verdict < GPREEMPT_VERDICT_OFF && q->verdict != GPREEMPT_VERDICT_OBSERVED, gpreempt_policy_stays(q));
+		CHECK_EQ(q->verdict < GPREEMPT_VERDICT_OFF && q->verdict != GPREEMPT_VERDICT_OBSERVED, level_stays(q));
 		nr_leading += q->leads;
 		nr_preempt += q->action == GPREEMPT_PREEMPT;
 		nr_resume += q->action == GPREEMPT_RESUME;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "level.h"
 #include "sim.h"
 #include "tap.h"
 
@@ -131,7 +132,7 @@ static void look_for_inversion(const struct gpreempt_policy_node *pn, u64 now_ns
 		}
 		if (q->seen.pending && q->set.priority > top)
 			top = q->set.priority;
-		if (q->seen.pending && gpreempt_policy_stays(q) && q->set.priority < lowest)
+		if (q->seen.pending && level_stays(q) && q->set.priority < lowest)
 			lowest = q->set.priority;
 	}
 	for (i = 0; i < pn->nr + pn->nr_dormant; i++)
