@@ -21,3 +21,9 @@ const struct gpreempt_policy_accounts *const gpreempt_accounts = &gpreempt_polic
 #else
 const struct gpreempt_policy_accounts *const gpreempt_accounts;
 #endif
+
+#ifdef CONFIG_KFD_GPREEMPT_JOBS
+const struct gpreempt_policy_gangs *const gpreempt_gangs = &gpreempt_policy_gang;
+#else
+const struct gpreempt_policy_gangs *const gpreempt_gangs;
+#endif

@@ -57,35 +57,6 @@
  */
 
 /**
- * gpreempt_judge_shut() - until when has another node no room in its budget for the level?
- * @pn: the node
- * @level: the level
- * @assume: the demand that counts
- * @now_ns: time of the samples
- *
- * A job that another node does not let begin there would only wait here.
- *
- * Return: a time; 0: not all of the level is of such jobs
- */
-u64 gpreempt_judge_shut(const struct gpreempt_policy_node *pn, const struct level *level,
-			bool assume, u64 now_ns)
-{
-	const struct gpreempt_policy_queue *q;
-	u64 until_ns = 0;
-
-	for (q = pn->busy; q; q = q->pass.next_busy) {
-		const struct gpreempt_policy_job *job = q->process->job;
-
-		if (!level_at(q, level) || !level_makes(q, assume))
-			continue;
-		if (!job || !job->gang || now_ns >= job->shut_elsewhere_ns)
-			return 0;
-		until_ns = gpreempt_later(until_ns, job->shut_elsewhere_ns);
-	}
-	return until_ns;
-}
-
-/**
  * gpreempt_judge_inversion() - is a queue in the way?
  * @pn: the node
  * @level: the level, whose processes are marked; its @inversion, @preempts and @drains are set
@@ -113,7 +84,7 @@ void gpreempt_judge_inversion(const struct gpreempt_policy_node *pn, struct leve
 	}
 	if (level->preempts &&
 	    (judge_budget_wait(pn, level, now_ns) ||
-	     (pn->jobs && !level->relief && gpreempt_judge_shut(pn, level, assume, now_ns))))
+	     (pn->jobs && !level->relief && gpreempt_gangs->shut(pn, level, assume, now_ns))))
 		level->preempts = false;
 	if (level->preempts && pn->params.drain_ns)
 		gpreempt_drain_find(pn, level, now_ns, assume);

@@ -10,8 +10,6 @@
 #include "budget.h"
 #include "level.h"
 
-u64 gpreempt_judge_shut(const struct gpreempt_policy_node *pn, const struct level *level,
-			bool assume, u64 now_ns);
 void gpreempt_judge_inversion(const struct gpreempt_policy_node *pn, struct level *level,
 			      u64 now_ns, bool assume);
 enum gpreempt_action gpreempt_judge_try(const struct gpreempt_policy_node *pn,

@@ -176,43 +176,6 @@ static bool level_shows_none(const struct gpreempt_policy_node *pn,
 	       !level_fixed_works(pn);
 }
 
-/*
- * Until when is its job off other nodes that this one follows? Where ranks move by themselves these
- * are the ones before it: a job leaves the later nodes for what takes it off the first one, and has
- * its turn on all of them when it has it there. Two jobs cannot leave for each other so.
- */
-static u64 level_out_elsewhere(const struct gpreempt_policy_node *pn,
-			       const struct gpreempt_policy_job *job)
-{
-	if (pn->ops->rotates)
-		return pn->ops->credits ? job->out_before_until_ns : 0;
-	return job->leave_until_ns;
-}
-
-/*
- * One of a job: what other nodes say of the job counts as well. Work that no wave has been seen of
- * for long is no news for them: otherwise queues that wait for each other on two nodes would keep
- * each other at work for ever.
- */
-static noinline enum demand level_look_at_job(const struct gpreempt_policy_node *pn,
-					      struct gpreempt_policy_queue *q, enum demand demand,
-					      u64 now_ns)
-{
-	const struct gpreempt_policy_job *job = q->process->job;
-
-	q->pass.idle = demand == DEMAND_NONE;
-	if (level_kept_off(q))
-		return demand;
-	q->pass.works = demand == DEMAND_SURE ||
-			(demand == DEMAND_MAYBE && demand_of_launch(q, now_ns) == DEMAND_SURE);
-	q->pass.spins = job->gang && now_ns < level_out_elsewhere(pn, job) &&
-			!q->pass.relieved && !level_fixed(q);
-	q->pass.follows = demand != DEMAND_SURE && !q->seen.driver_off &&
-			  now_ns < job->wanted_until_ns && !pn->ops->rotates &&
-			  q->priority <= job->wanted_priority;
-	return q->pass.follows ? DEMAND_SURE : demand;
-}
-
 /* What all rules ask for, once per pass. */
 static __always_inline enum demand level_look_at(const struct gpreempt_policy_node *pn,
 						 struct gpreempt_policy_queue *q, u64 now_ns)
@@ -236,7 +199,7 @@ static __always_inline enum demand level_look_at(const struct gpreempt_policy_no
 	q->pass.follows = false;
 	q->pass.spins = false;
 	if (pn->jobs && q->process->job)
-		demand = level_look_at_job(pn, q, demand, now_ns);
+		demand = gpreempt_gangs->look(pn, q, demand, now_ns);
 	q->pass.demand[0] = demand == DEMAND_SURE;
 	q->pass.demand[1] = demand != DEMAND_NONE;
 	return demand;
@@ -265,21 +228,6 @@ void gpreempt_level_find_busy(struct gpreempt_policy_node *pn, u64 now_ns)
 			level_make_busy(pn, pn->queues[i]);
 }
 
-/* For whom does each job work? */
-static noinline void level_find_payers(struct gpreempt_policy_node *pn)
-{
-	struct gpreempt_policy_job *job;
-	u32 i;
-
-	for (job = pn->jobs; job; job = job->next)
-		job->payer = NULL;
-	for (i = 0; i < pn->nr; i++) {
-		job = pn->queues[i]->process->job;
-		if (job && !job->payer)
-			job->payer = gpreempt_debt_tenant_of(pn, pn->queues[i]);
-	}
-}
-
 /**
  * gpreempt_level_look() - look at each queue, and make the list of busy ones
  * @pn: the node, with its queues sampled
@@ -294,7 +242,7 @@ struct level_doubt gpreempt_level_look(struct gpreempt_policy_node *pn, u64 now_
 	u32 i;
 
 	if (pn->jobs)
-		level_find_payers(pn);
+		gpreempt_gangs->begin(pn);
 	pn->busy = NULL;
 	for (i = 0; i < pn->nr; i++) {
 		struct gpreempt_policy_queue *q = pn->queues[i];

@@ -477,190 +477,6 @@ static void policy_watch_requests(struct gpreempt_policy_node *pn, const struct 
 	}
 }
 
-/* The highest priority of a queue's job, on all nodes; its own, if it has no job. */
-static s32 policy_top_of(const struct gpreempt_policy_queue *q)
-{
-	const struct gpreempt_policy_job *job = q->process->job;
-
-	if (!job)
-		return q->priority;
-	return job->top > job->top_elsewhere ? job->top : job->top_elsewhere;
-}
-
-/*
- * What other nodes have charged it for comes in, and its service since the last decision pays: it
- * works here, and is off no other node.
- */
-static void policy_pay_leaving(const struct gpreempt_policy_node *pn,
-			       struct gpreempt_policy_job *job, u64 now_ns)
-{
-	u64 heard_ns = job->heard_left_ns, served_ns = 0;
-
-	if (job->works && now_ns > job->serves_from_ns)
-		served_ns = now_ns - gpreempt_later(job->told_ns, job->serves_from_ns);
-	job->unpaid_ns -=
-		gpreempt_earlier(job->unpaid_ns, served_ns / 100 * gpreempt_budget_pct(pn));
-	if (job->out || now_ns < job->out_until_ns)
-		job->serves_from_ns = now_ns + demand_switch_ns(pn);
-	/* What was before it came here is not its own. A node that goes takes its part along. */
-	if (job->told_ns && job->left_elsewhere_ns > heard_ns)
-		job->unpaid_ns += job->left_elsewhere_ns - heard_ns;
-	/* Nodes on which a switch took very long once must not keep it for minutes. */
-	job->unpaid_ns = gpreempt_earlier(job->unpaid_ns, GPREEMPT_OVERHEAD_WINDOW_NS);
-	job->heard_left_ns = job->left_elsewhere_ns;
-	job->told_ns = now_ns;
-}
-
-/* It is off here from now on. Does it leave the other nodes for that? */
-static void policy_begin_out(const struct gpreempt_policy_node *pn, struct gpreempt_policy_job *job)
-{
-	u64 cost_ns = pn->ops->rotates ? 0 : 2 * demand_switch_ns(pn);
-	u64 most_ns = GPREEMPT_OVERHEAD_WINDOW_NS / 100 * gpreempt_budget_pct(pn);
-
-	job->leaves = !cost_ns || job->unpaid_ns + cost_ns <= most_ns;
-	if (!job->leaves)
-		return;
-	job->left_ns += cost_ns;
-	job->unpaid_ns += cost_ns;
-}
-
-static void policy_begin_to_tell(struct gpreempt_policy_node *pn, u64 now_ns)
-{
-	struct gpreempt_policy_job *job;
-	u32 i;
-
-	for (job = pn->jobs; job; job = job->next) {
-		policy_pay_leaving(pn, job, now_ns);
-		job->works = false;
-		job->works_priority = GPREEMPT_PRIORITY_MIN;
-		job->top = GPREEMPT_PRIORITY_MIN;
-		job->was_out = job->out;
-		job->out = false;
-		job->turn_until_ns = 0;
-		job->dated = false;
-		job->shut_until_ns = 0;
-		job->due_ns = 0;
-	}
-	for (i = 0; i < pn->nr + pn->nr_dormant; i++) {
-		const struct gpreempt_policy_queue *q = pn->queues[i];
-
-		job = q->process->job;
-		if (!job)
-			continue;
-		if (q->priority > job->top)
-			job->top = q->priority;
-		job->dated |= pn->ops->due_ns && (q->set.deadline_ns || q->process->deadline_ns);
-	}
-}
-
-/* What has the highest rank by itself, whatever is in relief. NULL: none with work. */
-static const struct gpreempt_policy_queue *
-policy_first_by_rank(const struct gpreempt_policy_node *pn)
-{
-	const struct gpreempt_policy_queue *q, *first = NULL;
-
-	for (q = pn->busy; q; q = q->pass.next_busy)
-		if (level_makes(q, true) && !q->pass.spins && (!first || q->rank > first->rank))
-			first = q;
-	return first;
-}
-
-/*
- * Is its job to leave the other nodes as well? Only if it comes after what is first here on all of
- * them: otherwise two jobs could leave for each other, each on another node, and neither run. That
- * it is off another node as well makes no difference: it comes back when the last one lets it.
- *
- * Where ranks move, the order of the nodes is that order. What it leaves for a node before this one
- * is that node's word, which those behind this one hear as well.
- */
-static bool policy_is_out(const struct gpreempt_policy_node *pn,
-			  const struct gpreempt_policy_queue *q,
-			  const struct gpreempt_policy_queue *first)
-{
-	bool rotates = pn->ops->rotates, yields = q->verdict == GPREEMPT_VERDICT_YIELDS;
-
-	yields |= !rotates && q->verdict == GPREEMPT_VERDICT_JOB_YIELDS;
-	return yields && !level_stays(q) &&
-	       q->pass.demand[1] && !q->pass.idle && first && first->rank > q->rank &&
-	       (rotates || policy_top_of(first) > policy_top_of(q));
-}
-
-/* What the other nodes of each job have to know of this decision. */
-static noinline void policy_tell_jobs(struct gpreempt_policy_node *pn, u64 now_ns)
-{
-	const struct gpreempt_policy_queue *first = policy_first_by_rank(pn);
-	struct gpreempt_policy_job *job;
-	u32 i;
-
-	policy_begin_to_tell(pn, now_ns);
-	for (i = 0; i < pn->nr; i++) {
-		struct gpreempt_policy_queue *q = pn->queues[i];
-		u64 due_ns;
-
-		job = q->process->job;
-		if (!job)
-			continue;
-		if (q->pass.works && !q->pass.spins && level_stays(q)) {
-			job->works = true;
-			if (q->priority > job->works_priority)
-				job->works_priority = q->priority;
-		}
-		q->out = (!pn->ops->rotates || pn->ops->credits) && policy_is_out(pn, q, first);
-		job->out |= q->out;
-		if (pn->saved_up_ns && level_makes(q, true) && level_rank(q) == pn->level_rank)
-			job->shut_until_ns = pn->saved_up_ns;
-		/* What waits here for another node is due there. */
-		due_ns = pn->ops->due_ns && q->pass.works ? pn->ops->due_ns(q) : 0;
-		if (due_ns && (!job->due_ns || due_ns < job->due_ns))
-			job->due_ns = due_ns;
-		if (q->pass.relieved && q->process->turn_leads && level_stays(q))
-			job->turn_until_ns = turn_ends(q, now_ns);
-	}
-	for (job = pn->jobs; job; job = job->next)
-		if (job->out && !job->was_out)
-			policy_begin_out(pn, job);
-}
-
-/* When what another node said of a job ends. */
-static u64 policy_jobs_deadline(const struct gpreempt_policy_node *pn, u64 end_ns, u64 now_ns)
-{
-	const struct gpreempt_policy_job *job;
-
-	for (job = pn->jobs; job; job = job->next) {
-		const u64 ends_ns[] = { job->wanted_until_ns, job->out_until_ns,
-					job->leave_until_ns, job->out_before_until_ns,
-					job->relief_until_ns, job->shut_elsewhere_ns,
-					job->due_elsewhere_until_ns };
-		u32 i;
-
-		for (i = 0; i < 7; i++)
-			if (ends_ns[i] > now_ns)
-				end_ns = gpreempt_earlier(end_ns, ends_ns[i]);
-		/* What is said holds for so long only. */
-		if (job->works || job->out || job->due_ns)
-			end_ns = gpreempt_earlier(end_ns, now_ns + GPREEMPT_JOB_NS / 2);
-	}
-	return end_ns;
-}
-
-/*
- * This node alone needs no look, if @park. May the monitor sleep for good? Not while others have to
- * know what a job does here.
- */
-static bool policy_jobs_park(const struct gpreempt_policy_node *pn, bool park, u64 now_ns)
-{
-	bool all_park = park;
-	struct gpreempt_policy_job *job;
-
-	for (job = pn->jobs; job; job = job->next) {
-		bool works = job->works || now_ns < job->wanted_until_ns;
-
-		job->asks = !park;
-		all_park &= !(job->asked_elsewhere && works);
-	}
-	return all_park;
-}
-
 /* Which is the process that others have run beside it, or might? What gets nothing is owed. */
 static u64 policy_note_beside(struct gpreempt_policy_node *pn, const struct level *level, bool acts,
 			      u64 end_ns, u64 now_ns)
@@ -704,7 +520,7 @@ static void policy_find_wait(struct gpreempt_policy_node *pn, const struct level
 	pn->paid_ns = now_ns + wait_ns;
 	if (pn->jobs && waits)
 		pn->paid_ns = gpreempt_later(pn->paid_ns,
-					     gpreempt_judge_shut(pn, level, true, now_ns));
+					     gpreempt_gangs->shut(pn, level, true, now_ns));
 	decision->over_budget = wait_ns && !pn->saved_up_ns;
 	pn->saved_up_ns = wait_ns ? now_ns + wait_ns : 0;
 	/* What returns goes back to where this took it from. */
@@ -788,9 +604,9 @@ void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns,
 
 	policy_find_rivals(pn, now_ns, decision);
 	if (pn->jobs) {
-		policy_tell_jobs(pn, now_ns);
-		decision->park = policy_jobs_park(pn, decision->park, now_ns);
-		end_ns = policy_jobs_deadline(pn, end_ns, now_ns);
+		gpreempt_gangs->decided(pn, now_ns);
+		decision->park = gpreempt_gangs->parks(pn, decision->park, now_ns);
+		end_ns = gpreempt_gangs->until(pn, end_ns, now_ns);
 	}
 	policy_time_to_next(pn, end_ns, now_ns, decision);
 }

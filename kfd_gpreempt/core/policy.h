@@ -1189,6 +1189,36 @@ extern const struct gpreempt_policy_accounts *const gpreempt_accounts;
 			gpreempt_accounts->what(__VA_ARGS__);				\
 	} while (0)
 
+struct level;
+
+/**
+ * struct gpreempt_policy_gangs - what the nodes of a job have to know of each other's decisions
+ * @begin: a pass begins
+ * @look: what other nodes say of a queue's job counts as well: &enum demand, from that of the queue
+ *	alone
+ * @shut: until when has another node no room in its budget for what is at the level? 0: it has, or
+ *	not all of the level is of jobs
+ * @decided: it is decided: what the other nodes of each job have to know
+ * @until: when what another node said ends, or else @end_ns
+ * @parks: may the monitor sleep for good? @park: as far as this node alone is concerned
+ *
+ * Called while there are jobs on the node.
+ */
+struct gpreempt_policy_gangs {
+	void (*begin)(struct gpreempt_policy_node *pn);
+	int (*look)(const struct gpreempt_policy_node *pn, struct gpreempt_policy_queue *q,
+		    int demand, u64 now_ns);
+	u64 (*shut)(const struct gpreempt_policy_node *pn, const struct level *level, bool assume,
+		    u64 now_ns);
+	void (*decided)(struct gpreempt_policy_node *pn, u64 now_ns);
+	u64 (*until)(const struct gpreempt_policy_node *pn, u64 end_ns, u64 now_ns);
+	bool (*parks)(const struct gpreempt_policy_node *pn, bool park, u64 now_ns);
+};
+
+extern const struct gpreempt_policy_gangs gpreempt_policy_gang;
+/* NULL: none is built */
+extern const struct gpreempt_policy_gangs *const gpreempt_gangs;
+
 /* All policies; NULL ends the list, the first is the default. Each is in a file of its name. */
 extern const struct gpreempt_policy_ops gpreempt_policy_hpf;
 extern const struct gpreempt_policy_ops gpreempt_policy_wfq;

@@ -42,7 +42,7 @@
  * period that begins in it, and one. Where a quota is less than ten switches, quota and period are
  * so many times as long.
  *
- * What may not be taken off the device (rules 1 to 3 of policy.c) stays there; its time counts.
+ * What may not be taken off the device (*precedence*) stays there; its time counts.
  * While a node only observes, turns are counted, and nothing is taken off. Under ``wfq`` and
  * ``edf`` ranks move by themselves: there only the maximum holds.
  */

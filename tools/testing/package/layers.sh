@@ -21,7 +21,7 @@ copy=$place/kfd_gpreempt
 
 declare -A files=(
 	[NO_HWS]=nohws [CONTROL]=control [WAKE]=wake [ACCOUNT]=account
-	[IDLE]="rules/idle.[ch] rules/crowd.[ch]" [SHARES]="rules/share.[ch] rules/group.[ch]" [JOBS]="rules/job.[ch] rules/news.h"
+	[IDLE]="rules/idle.[ch] rules/crowd.[ch]" [SHARES]="rules/share.[ch] rules/group.[ch]" [JOBS]="rules/job.[ch] rules/gang.c rules/news.h"
 	[POLICIES]="rules/wfq.c rules/edf.[ch]" [STOPPED]=rules/stopped.c [NAMED]=rules/backend_named.c
 )
 all="NO_HWS CONTROL WAKE IDLE ACCOUNT SHARES JOBS POLICIES STOPPED NAMED"
