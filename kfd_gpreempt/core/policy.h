@@ -217,10 +217,12 @@
 #define GPREEMPT_RANK_SPINS		(-GPREEMPT_RANK_RELIEF - 1)
 
 /*
- * What one node says of a job holds on the others for so long, unless it says so again: no node
- * waits longer for one that is slow. It says so again when half of the time is over.
+ * What one node says of a job holds on the others for so long, or for so many of its longest
+ * passes, unless it says so again: no node waits longer for one that says nothing more. It says so
+ * again when half of the time is over.
  */
 #define GPREEMPT_JOB_NS			10000000ULL
+#define GPREEMPT_JOB_PASSES		4
 
 /*
  * Shares: so many groups may have one, the root group included. Each has two entities: itself, as
@@ -518,6 +520,7 @@ struct gpreempt_account_node {
  *	@due_elsewhere_until_ns; 0: none is
  * @due_elsewhere_until_ns: until when that holds
  *
+ * @holds_ns: for so long what is said of it here holds on other nodes
  * @works: of the last decision: a queue of it works on this node, or has the device to begin
  * @works_priority: the highest priority of those that do
  * @top: highest priority of its queues on this node
@@ -560,6 +563,7 @@ struct gpreempt_policy_job {
 	u64 due_elsewhere_ns;
 	u64 due_elsewhere_until_ns;
 
+	u64 holds_ns;
 	bool works;
 	s32 works_priority;
 	s32 top;

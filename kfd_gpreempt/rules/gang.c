@@ -138,6 +138,7 @@ static void gang_begin_to_tell(struct gpreempt_policy_node *pn, u64 now_ns)
 
 	for (job = pn->jobs; job; job = job->next) {
 		gang_pay_leaving(pn, job, now_ns);
+		job->holds_ns = gpreempt_later(GPREEMPT_JOB_NS, GPREEMPT_JOB_PASSES * pn->pass_ns);
 		job->works = false;
 		job->works_priority = GPREEMPT_PRIORITY_MIN;
 		job->top = GPREEMPT_PRIORITY_MIN;
@@ -245,7 +246,7 @@ static u64 gang_until(const struct gpreempt_policy_node *pn, u64 end_ns, u64 now
 				end_ns = gpreempt_earlier(end_ns, ends_ns[i]);
 		/* What is said holds for so long only. */
 		if (job->works || job->out || job->due_ns)
-			end_ns = gpreempt_earlier(end_ns, now_ns + GPREEMPT_JOB_NS / 2);
+			end_ns = gpreempt_earlier(end_ns, now_ns + job->holds_ns / 2);
 	}
 	return end_ns;
 }

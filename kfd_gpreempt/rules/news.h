@@ -51,9 +51,9 @@ struct gpreempt_news {
 };
 
 /* What was said lasts for more than half of its time still. */
-static inline bool news_fresh(u64 until_ns, u64 now_ns)
+static inline bool news_fresh(const struct gpreempt_policy_job *job, u64 until_ns, u64 now_ns)
 {
-	return until_ns > now_ns && until_ns - now_ns > GPREEMPT_JOB_NS / 2;
+	return until_ns > now_ns && until_ns - now_ns > job->holds_ns / 2;
 }
 
 static inline s32 news_priority(u64 wants)
@@ -69,7 +69,7 @@ static inline u64 news_until(u64 wants)
 static inline bool news_tell_wants(struct gpreempt_news *news,
 				   const struct gpreempt_policy_job *job, u64 now_ns)
 {
-	u64 old = news->wants, until_ns = news_until(now_ns + GPREEMPT_JOB_NS);
+	u64 old = news->wants, until_ns = news_until(now_ns + job->holds_ns);
 	bool held = news_until(old) > now_ns,
 	     same = held && news_priority(old) == job->works_priority;
 
@@ -78,7 +78,7 @@ static inline bool news_tell_wants(struct gpreempt_news *news,
 			WRITE_ONCE(news->wants, 0);
 		return held;
 	}
-	if (!same || !news_fresh(news_until(old), now_ns))
+	if (!same || !news_fresh(job, news_until(old), now_ns))
 		WRITE_ONCE(news->wants, until_ns | (u64)(job->works_priority - GPREEMPT_PRIORITY_MIN));
 	return !same;
 }
@@ -96,21 +96,21 @@ static inline bool news_tell_out(struct gpreempt_news *news, const struct gpreem
 	/* Before that which it belongs to */
 	WRITE_ONCE(news->left_ns, job->left_ns);
 	WRITE_ONCE(news->leaves, job->leaves);
-	if (!news_fresh(news->out_ns, now_ns))
-		WRITE_ONCE(news->out_ns, now_ns + GPREEMPT_JOB_NS);
+	if (!news_fresh(job, news->out_ns, now_ns))
+		WRITE_ONCE(news->out_ns, now_ns + job->holds_ns);
 	return !held;
 }
 
 static inline bool news_tell_shut(struct gpreempt_news *news, const struct gpreempt_policy_job *job,
 				  u64 now_ns)
 {
-	u64 until_ns = now_ns + GPREEMPT_JOB_NS;
+	u64 until_ns = now_ns + job->holds_ns;
 	bool held = news->shut_ns > now_ns;
 
 	if (job->shut_until_ns < until_ns)
 		until_ns = job->shut_until_ns;
 	if (news->shut_ns != until_ns &&
-	    (until_ns < news->shut_ns || !news_fresh(news->shut_ns, now_ns)))
+	    (until_ns < news->shut_ns || !news_fresh(job, news->shut_ns, now_ns)))
 		WRITE_ONCE(news->shut_ns, until_ns);
 	return held != (until_ns > now_ns);
 }
@@ -121,8 +121,8 @@ static inline bool news_tell_due(struct gpreempt_news *news, const struct gpreem
 	u64 due_ns = job->due_ns;
 	bool same = due_ns == news->due_ns && (!due_ns || news->due_until_ns > now_ns);
 
-	if (due_ns && !news_fresh(news->due_until_ns, now_ns))
-		WRITE_ONCE(news->due_until_ns, now_ns + GPREEMPT_JOB_NS);
+	if (due_ns && !news_fresh(job, news->due_until_ns, now_ns))
+		WRITE_ONCE(news->due_until_ns, now_ns + job->holds_ns);
 	if (due_ns != news->due_ns)
 		WRITE_ONCE(news->due_ns, due_ns);
 	return !same;

@@ -270,6 +270,23 @@ TEST(what_a_slow_node_said_ends, "a node that looks no more keeps the others' vi
 	CHECK(clock_ns - since_ns <= GPREEMPT_JOB_NS + 2 * POLL);
 }
 
+TEST(what_a_node_said_holds_over_its_passes, "what a node says of a job holds until it can say so again, however long its passes take")
+{
+	u64 since_ns;
+
+	high_job_beside_low(4);
+	go_to(0);
+	node.policy.pass_ns = node.pass_takes_ns = 20 * MS;
+	high_works_on(0);
+	since_ns = clock_ns;
+	silent[0] = true;
+	all_pass_for(3 * 20 * MS);
+	CHECK_ON(low, 0);
+	while (nr_on_device(low) < 3 && clock_ns - since_ns < SEC)
+		all_pass_after(POLL);
+	CHECK(clock_ns - since_ns <= GPREEMPT_JOB_PASSES * 20 * MS + 2 * POLL);
+}
+
 TEST(slow_nodes_delay_no_other, "a node that looks no more delays no other one's decision about the job")
 {
 	high_job_beside_low(4);
@@ -1401,7 +1418,7 @@ TEST(a_slow_node_shuts_for_no_longer, "a node that looks no more keeps a job fro
 	all_pass_for(2 * POLL);
 	CHECK_ON(low, 2);
 	silent[0] = true;
-	all_pass_for(GPREEMPT_JOB_NS + POLL);
+	all_pass_for(jobs[0][0].holds_ns + POLL);
 	CHECK_ON(low, 1);
 }
 
