@@ -71,9 +71,9 @@ static void start_all(u32 nr)
 	pass();
 }
 
-static double part(u32 i, u64 ns)
+static u64 part(u32 i, u64 ns)
 {
-	return 100.0 * ran_ns[i] / ns;
+	return (100 * ran_ns[i] + ns / 2) / ns;
 }
 
 static u32 on(void)
@@ -280,7 +280,7 @@ TEST(share_debt_has_a_bound, "a group that comes back is a slice ahead of the ot
 }
 
 /* The first group goes, and one like it comes, so often. What it has of the device, in percent. */
-static double part_if_remade(u32 weight, u64 every_ns)
+static u64 part_if_remade(u32 weight, u64 every_ns)
 {
 	u64 had_ns = 0, ns;
 
@@ -291,7 +291,7 @@ static double part_if_remade(u32 weight, u64 every_ns)
 		had_ns += ran_ns[A];
 		remake_group(1);
 	}
-	return 100.0 * had_ns / ns;
+	return (100 * had_ns + ns / 2) / ns;
 }
 
 TEST(share_made_anew_gains_nothing, "a group that is made anew all the time has what it has if it stays, no more and no less")
@@ -329,7 +329,7 @@ TEST(share_keeps_a_turn_over_short_gaps, "a group whose program waits shortly be
 		}
 		pass();
 	}
-	CHECK_WITHIN(100.0 * had_ns / (2 * SEC), 72, 78);
+	CHECK_WITHIN(100 * had_ns / (2 * SEC), 72, 78);
 }
 
 TEST(share_minimum_comes_before_weights, "a minimum of 20 percent is kept beside four groups with a hundred times the weight")
@@ -394,7 +394,7 @@ TEST(share_is_of_the_group_above, "groups below a group divide what that has")
 	tree_of_groups(300, 100, 100, 100);
 	start_all(3);
 	run_for(3, 4 * SEC);
-	CHECK_WITHIN(part(0, 4 * SEC), 23.5, 26.5);
+	CHECK_WITHIN(part(0, 4 * SEC), 24, 26);
 	CHECK_WITHIN(part(1, 4 * SEC), 36, 39);
 	CHECK_WITHIN(part(2, 4 * SEC), 36, 39);
 }
