@@ -299,7 +299,7 @@ TEST_F(uapi, list_says_why_a_queue_does_not_run)
 	EXPECT_EQ(7, info.to_priority);
 	EXPECT_GE(5, info.to_pending);
 	EXPECT_LT(0, info.left_us);
-	EXPECT_GE(1000000, info.left_us);
+	EXPECT_GE(looks_rarely() ? 10000000 : 1000000, info.left_us);
 	ASSERT_EQ(1, gpreempt_preempt(self->g, &queue, 0, 0));
 	ASSERT_EQ(1, one_queue(self->g, high, &info));
 	EXPECT_EQ(GPREEMPT_VERDICT_HOLD, info.verdict);
@@ -367,7 +367,7 @@ TEST_F(uapi, hold_of_a_process_is_one_runlist)
 	}
 }
 
-/* Order, not time: the device has the queues when the call returns, and had not when it began. */
+/* Order, not time: the device has the list when the call returns, and had not when it began. What it restores comes after that. */
 TEST_F(uapi, resume_that_waits_returns_when_waves_may_move)
 {
 	struct actor *a = worker(_metadata, 0, 1, self->slots, 100, 5 * MS);
@@ -381,7 +381,7 @@ TEST_F(uapi, resume_that_waits_returns_when_waves_may_move)
 		runlists = settled("runlists");
 		restored = kfd_vgpu_stat("waves_restored");
 		ASSERT_EQ(1, gpreempt_resume_wait(self->g, AT(queue_of(a)), 1000, 0, &nr_off));
-		EXPECT_LT(restored, kfd_vgpu_stat("waves_restored"));
+		EXPECT_EQ(0, KFD_WAIT(restored < kfd_vgpu_stat("waves_restored"), 200 * US, LONG));
 		EXPECT_EQ(runlists + 1, kfd_vgpu_stat("runlists"));
 		EXPECT_EQ(0, nr_off);
 	}
