@@ -98,7 +98,7 @@ htmldocs:
 	@$(TOP)/Documentation/build
 
 upstream-series:
-	@$(TOP)/dist/upstream-series $(or $(OUT),$(BUILD)/upstream-series)
+	@$(TOP)/dist/upstream/make_series.py $(or $(OUT),$(BUILD)/upstream-series)
 
 demo:
 	@$(TOP)/tools/testing/deps.sh

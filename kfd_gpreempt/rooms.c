@@ -3,6 +3,8 @@
 #include "core/node.h"
 #include "core/rooms.h"
 
+size_t gpreempt_sizes[GPREEMPT_NR_OBJECTS];
+
 const struct gpreempt_room *const gpreempt_rooms[] = {
 #ifdef CONFIG_KFD_GPREEMPT_WAKE
 	&gpreempt_room_doorbell,

@@ -13,7 +13,6 @@
 
 /* The files of a node may be made: the folder that they are in exists. Under gpreempt_lifecycle. */
 static bool ready;
-size_t gpreempt_sizes[GPREEMPT_NR_OBJECTS];
 
 static void main_free_node(struct gpreempt_node *gn)
 {

@@ -28,11 +28,14 @@ sources()
 
 makes_series()
 {
-	"$TOP/dist/upstream-series" --src "$src" --series "$series" "$patches"
-	is "patches" "$(find "$patches" -name '*.patch' | wc -l)" 5
+	local nr
+
+	nr=$(grep -c '^patch' "$TOP/dist/upstream/series")
+	"$TOP/dist/upstream/make_series.py" --src "$src" --series "$series" "$patches"
+	is "patches" "$(find "$patches" -name '*.patch' | wc -l)" $((nr + 1))
 	is "placeholders in the cover letter" "$(grep -c '\*\*\*' "$patches/0000-cover-letter.patch")" 0
-	has "$patches/0000-cover-letter.patch" "Subject: [PATCH 0/4] "
-	is "patches signed off" "$(grep -lx 'Signed-off-by: test <test@localhost>' "$patches"/*.patch | wc -l)" 4
+	has "$patches/0000-cover-letter.patch" "Subject: [PATCH 00/$nr] "
+	is "patches signed off" "$(grep -lx 'Signed-off-by: test <test@localhost>' "$patches"/*.patch | wc -l)" "$nr"
 }
 
 git_am()
@@ -41,7 +44,7 @@ git_am()
 	cp -r "$src"/. "$repo/"
 	git -C "$repo" add -A
 	git -C "$repo" commit -qm base
-	git -C "$repo" am -q "$patches"/000[1-9]*
+	find "$patches" -name "*.patch" ! -name "0000-*" | sort | xargs git -C "$repo" am -q
 	# What DKMS builds: the same hooks, the same scheduler.
 	diff -r -x Kconfig -x '*.o' -x '.*' -x '*.ur-safe' "$built/$AMD/amdkfd" "$repo/$AMD/amdkfd"
 	is "files of the scheduler" "$(cd "$repo/$AMD/kfd_gpreempt" && find . | sort)" "$(cd "$TOP/kfd_gpreempt" && find . | sort)"
@@ -55,7 +58,7 @@ checkpatch()
 	# New files that nobody in MAINTAINERS is for; files say first what they are; macros, lengths and yield() as suite source has it.
 	perl "$scripts" --no-tree --no-summary --terse \
 		--ignore FILE_PATH_CHANGES,EMBEDDED_FILENAME,COMPLEX_MACRO,TRAILING_SEMICOLON,MACRO_ARG_UNUSED,SPACING,YIELD,LONG_LINE,LONG_LINE_COMMENT,LONG_LINE_STRING \
-		"$patches"/000[1-9]* >"$out" 2>&1 || true
+		$(find "$patches" -name "*.patch" ! -name "0000-*") >"$out" 2>&1 || true
 	is "checkpatch" "$(cat "$out")" ""
 }
 
@@ -93,7 +96,7 @@ renamed()
 series_refuses()
 {
 	renamed "$scratch/renamed"
-	! "$TOP/dist/upstream-series" --src "$scratch/renamed" --series "$series" "$scratch/none" >"$out" 2>&1 || { echo "it did not fail"; return 1; }
+	! "$TOP/dist/upstream/make_series.py" --src "$scratch/renamed" --series "$series" "$scratch/none" >"$out" 2>&1 || { echo "it did not fail"; return 1; }
 	has "$out" "do not fit"
 	is "patches" "$(find "$scratch/none" -name '*.patch')" ""
 }
@@ -177,7 +180,7 @@ base_is_meant()
 	is "base that is supported" "$("$TOP/dkms/hooks.sh" --supported | grep -cxF "$base")" 1
 	[ "$series" = "$base" ] || skip "this source is $series"
 	{ echo "supports 999.1"; sed 's/^knows /supports /' "$TOP/dkms/hooks.list"; } >"$all"
-	HOOKS_LIST=$all "$TOP/dist/upstream-series" --src "$src" "$scratch/all.patches" >"$out"
+	HOOKS_LIST=$all "$TOP/dist/upstream/make_series.py" --src "$src" "$scratch/all.patches" >"$out"
 	diff -I '^From \|^Date: \|^Subject: ' -r "$patches" "$scratch/all.patches"
 	HOOKS_LIST=$all "$TOP/dist/moved" "$src" "$src" >"$out"
 }
