@@ -5,6 +5,7 @@
  * look() and act() follow the pass described in policy.h to the letter. What a caller may rely on is
  * checked at every pass.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "budget.h"
@@ -17,6 +18,11 @@
 #include "share.h"
 #endif
 #include "tap.h"
+
+/* KUnit has its own. */
+#ifndef between_passes
+#define between_passes()
+#endif
 
 struct node node;
 struct queue *low, *middle, *high;
@@ -449,6 +455,7 @@ void look(void)
 	u32 i, nr, nr_preempt = 0, nr_resume = 0, nr_leading = 0;
 	bool held = false, all;
 
+	between_passes();
 	node.policy.params = node.params;
 	all = kicked();
 	if (order_changed()) {

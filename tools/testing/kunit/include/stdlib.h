@@ -5,7 +5,10 @@
 
 #include <linux/kernel.h>
 #include <linux/kstrtox.h>
+#include <linux/sched.h>
 
 #define llabs(number)	abs(number)
+/* Tests of minutes of virtual time take seconds. */
+#define between_passes()	cond_resched()
 
 #endif /* KUNIT_STDLIB_H */
