@@ -33,11 +33,19 @@
  * If a process gets none for as long as a turn, the one above has the device alone again: then the
  * other one has its turns as ever.
  *
+ * Kernels of a second and more launch too little to be measured like that. While such a kernel has
+ * the device alone, its waves are counted. From its second on lower work may come beside it, and
+ * stays for as long as none of these waves is missing, no packet comes, the lower work gets slots,
+ * and the kernel takes 33/32 of the shortest one before it at most. The first one has to end alone,
+ * or to last for 64 seconds, after which it is taken for endless. After a mistake the next trial
+ * waits for a second, and for twice as long after each further one. So long kernels lose 1/32 of
+ * their speed at most. One that never ends keeps its slots; that others use the same memory is not
+ * seen.
+ *
  * This is for a process that is alone at the highest rank, under ``hpf``, where counters show waves
  * and firmware takes no turns. Jobs and shares exclude it: a job is as slow as its slowest node,
- * and a group is charged for all of the device. A process that hardly ever launches, because its
- * kernels do not end, has the device alone. So has each with ``gpreempt_drain_us=0``: higher work
- * waits for nothing then.
+ * and a group is charged for all of the device. With ``gpreempt_drain_us=0`` higher work has the
+ * device alone: it waits for nothing then.
  */
 #include "beside.h"
 #include "debt.h"
@@ -65,6 +73,11 @@
  * launches show that the first has begun.
  */
 #define BESIDE_BEGUN		2
+
+/* If no long kernel has ended yet, one that has worked for so many times as long is endless. */
+#define BESIDE_ENDLESS		64
+/* So often the time to the next trial doubles. */
+#define BESIDE_MISTAKES_MAX	6
 
 /* Can it be measured, and is it one process that matters? */
 static bool beside_possible(const struct gpreempt_policy_node *pn)
@@ -176,6 +189,75 @@ static void beside_ends_trial(struct gpreempt_policy_beside *b)
 	b->allowed = false;
 }
 
+/* Is its present kernel a long one that lower work may be tried beside? */
+static bool beside_is_long(const struct gpreempt_policy_beside *b, u64 now_ns)
+{
+	u64 least_ns = GPREEMPT_LONG_KERNEL_NS * (b->least_ns ? 1 : BESIDE_ENDLESS);
+
+	return b->kernel_ns >= least_ns && now_ns >= b->retry_ns;
+}
+
+/* Lower work took something from its kernel, or got no slots beside it. */
+static void beside_ends_long_trial(struct gpreempt_policy_beside *b, u64 now_ns)
+{
+	b->long_allowed = false;
+	b->waits_ns = 0;
+	b->slots = 0;
+	b->retry_ns = now_ns + (GPREEMPT_LONG_KERNEL_NS << b->mistakes);
+	b->mistakes += b->mistakes < BESIDE_MISTAKES_MAX;
+}
+
+/* A long kernel beside lower work: does it take longer than others had? */
+static void beside_compare_long(const struct gpreempt_policy_node *pn,
+				struct gpreempt_policy_beside *b, u64 passed_ns, u64 now_ns)
+{
+	u64 most_ns = b->least_ns + b->least_ns / BESIDE_SLOWER_SHARE;
+	bool late = b->least_ns && b->kernel_ns > most_ns;
+
+	b->long_shared = true;
+	b->waits_ns = beside_lower_waits(pn, b) ? b->waits_ns + passed_ns : 0;
+	if (late || b->waits_ns >= gpreempt_debt_turn_ns(pn))
+		beside_ends_long_trial(b, now_ns);
+}
+
+/* What a process has launched, and what its busy queues have behind that */
+static u64 beside_packets(const struct gpreempt_policy_node *pn,
+			  const struct gpreempt_policy_process *p)
+{
+	const struct gpreempt_policy_queue *q;
+	u64 packets = p->launches;
+
+	for (q = pn->busy; q; q = q->pass.next_busy)
+		packets += q->process == p ? q->seen.pending : 0;
+	return packets;
+}
+
+/* Has it nothing but the long kernel that lower work may be beside, and what waited behind it? */
+static bool beside_has_long_only(const struct gpreempt_policy_node *pn,
+				 const struct gpreempt_policy_process *p)
+{
+	const struct gpreempt_policy_beside *b = &p->beside;
+
+	return b->long_allowed && b->seen == p->launches && beside_packets(pn, p) == b->packets;
+}
+
+/* The waves of a long kernel are counted. Lower work may come, stays, or goes. */
+static void beside_count_long(const struct gpreempt_policy_node *pn,
+			      struct gpreempt_policy_process *p, u32 waves, u64 now_ns)
+{
+	struct gpreempt_policy_beside *b = &p->beside;
+
+	b->counted_ns = now_ns;
+	if (b->lower_runs) {
+		if (b->long_allowed && waves < b->slots)
+			beside_ends_long_trial(b, now_ns);
+		return;
+	}
+	b->long_allowed = waves && waves == b->slots;
+	b->slots = waves;
+	b->packets = beside_packets(pn, p);
+}
+
 static void beside_compare(const struct gpreempt_policy_node *pn, struct gpreempt_policy_beside *b,
 			   u64 passed_ns, u32 launches)
 {
@@ -252,7 +334,10 @@ void gpreempt_beside_account(struct gpreempt_policy_node *pn, u64 now_ns)
 	passed_ns = now_ns - b->at_ns;
 	switch_ns = gpreempt_earlier(b->switch_ns, passed_ns);
 	b->switch_ns -= switch_ns;
-	if (b->lower_runs && b->allowed)
+	b->kernel_ns += passed_ns - switch_ns;
+	if (b->lower_runs && b->long_allowed && !launches)
+		beside_compare_long(pn, b, passed_ns, now_ns);
+	else if (b->lower_runs && b->allowed)
 		beside_compare(pn, b, passed_ns - switch_ns, launches);
 	else if (b->is_alone)
 		beside_learn_alone(b, passed_ns - switch_ns, launches);
@@ -270,20 +355,32 @@ void gpreempt_beside_account(struct gpreempt_policy_node *pn, u64 now_ns)
  */
 void gpreempt_beside_seen(struct gpreempt_policy_node *pn, u64 now_ns)
 {
+	struct gpreempt_policy_process *p = NULL;
 	struct gpreempt_policy_beside *b = NULL;
 	const struct gpreempt_policy_queue *q;
+	bool counted = true;
+	u32 waves = 0;
 
 	for (q = pn->busy; q; q = q->pass.next_busy) {
 		if (!beside_goes_on(pn, q->process))
 			continue;
-		b = &q->process->beside;
+		p = q->process;
+		b = &p->beside;
 		if (q->seen.waited)
 			b->episodes = 0;
+		counted &= q->seen.waves_ns == now_ns;
+		waves += q->seen.waves;
 		if (!q->seen.waves_ns || !q->seen.waves)
 			continue;
 		b->shown = q->process->launches;
 		beside_shows(b, BESIDE_BEGUN);
 	}
+	if (b && b->long_allowed && !beside_has_long_only(pn, p)) {
+		b->long_allowed = false;
+		b->slots = 0;
+	}
+	if (b && counted && beside_is_long(b, now_ns))
+		beside_count_long(pn, p, waves, now_ns);
 	if (b && b->allowed && b->lower_runs && now_ns >= beside_begins_ns(pn, b))
 		beside_ends_trial(b);
 }
@@ -300,6 +397,8 @@ bool gpreempt_beside_allowed(const struct gpreempt_policy_node *pn,
 {
 	if (!beside_possible(pn))
 		return false;
+	if (beside_has_long_only(pn, p))
+		return true;
 	return beside_continues(pn, p) ? p->beside.allowed : beside_may_begin(&p->beside);
 }
 
@@ -326,8 +425,10 @@ bool gpreempt_beside_asks(const struct gpreempt_policy_node *pn, u64 now_ns)
 		u64 known_ns = gpreempt_later(q->seen.launched_ns, q->seen.waves_ns);
 
 		if (beside_goes_on(pn, q->process)) {
-			allowed = b->allowed && b->lower_runs;
+			allowed = (b->allowed || b->long_allowed) && b->lower_runs;
 			unknown |= !q->pass.demand[0] || b->shows < BESIDE_BEGUN;
+			doubted |= beside_is_long(b, now_ns) && now_ns - b->counted_ns >= stale_ns &&
+				   b->long_allowed == b->lower_runs;
 		} else if (gpreempt_beside_silent_until(q->process) < GPREEMPT_FOREVER_NS) {
 			doubted |= !q->pass.demand[0];
 		} else {
@@ -401,7 +502,9 @@ u64 gpreempt_beside_until(const struct gpreempt_policy_node *pn,
 	const struct gpreempt_policy_beside *b = &p->beside;
 	u64 most_ns = beside_most_ns(b), left_ns = most_ns - gpreempt_earlier(most_ns, b->late_ns);
 
-	if (!b->allowed || !b->lower_runs)
+	if (!b->lower_runs || !(b->allowed || b->long_allowed))
 		return GPREEMPT_FOREVER_NS;
+	if (b->long_allowed)
+		return now_ns + gpreempt_debt_turn_ns(pn) / 4;
 	return gpreempt_earlier(beside_begins_ns(pn, b), now_ns + left_ns + 1);
 }

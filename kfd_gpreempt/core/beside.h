@@ -7,7 +7,10 @@
 #ifndef GPREEMPT_BESIDE_H
 #define GPREEMPT_BESIDE_H
 
-#include "policy.h"
+#include "demand.h"
+
+/* A kernel that works for so long is a long one: as long as what is below may starve. */
+#define GPREEMPT_LONG_KERNEL_NS		1000000000ULL
 
 void gpreempt_beside_account(struct gpreempt_policy_node *pn, u64 now_ns);
 void gpreempt_beside_seen(struct gpreempt_policy_node *pn, u64 now_ns);
@@ -30,6 +33,18 @@ static inline u64 gpreempt_beside_silent_until(const struct gpreempt_policy_proc
 	return b->silent_ns && doubted ? b->silent_ns : GPREEMPT_FOREVER_NS;
 }
 
+/* Another kernel begins, if one did not end with the last launch. How long did that work? */
+static inline void beside_launched(struct gpreempt_policy_beside *b)
+{
+	if (!b->long_shared && b->kernel_ns >= GPREEMPT_LONG_KERNEL_NS &&
+	    (!b->least_ns || b->kernel_ns < b->least_ns))
+		b->least_ns = b->kernel_ns;
+	b->kernel_ns = 0;
+	b->slots = 0;
+	b->long_allowed = false;
+	b->long_shared = false;
+}
+
 /* What it launched since the last decision at which it worked, at each such */
 static inline void gpreempt_beside_note(struct gpreempt_policy_process *p, u64 now_ns)
 {
@@ -38,6 +53,8 @@ static inline void gpreempt_beside_note(struct gpreempt_policy_process *p, u64 n
 	if (b->noted_ns == now_ns)
 		return;
 	b->launched = p->launches - b->seen;
+	if (b->launched)
+		beside_launched(b);
 	b->seen = p->launches;
 	b->noted_ns = now_ns;
 }

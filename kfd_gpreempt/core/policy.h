@@ -603,6 +603,15 @@ struct gpreempt_policy_job {
  * @shown: &gpreempt_policy_process.launches when it was last seen to have waves of the last one
  * @doubted: &gpreempt_policy_process.launches of which the last may wait for slots
  * @begun: at @at_ns: what was launched before, if an episode began
+ * @kernel_ns: for so long it was first since its last launch
+ * @least_ns: the shortest of its long kernels that had the device alone; 0: none has ended
+ * @retry_ns: lower work is not tried beside a long kernel before
+ * @counted_ns: when the waves of a long kernel were last counted
+ * @slots: so many waves the present long kernel had alone; 0: not counted
+ * @packets: what it had launched and submitted by then
+ * @mistakes: so often lower work took something from a long kernel, as far as it matters
+ * @long_allowed: lower work may run beside the present kernel, which is a long one
+ * @long_shared: some has
  * @episodes: which it had alone, as far as they matter
  * @allowed: lower work may run beside it in this episode
  * @shows: of this episode: so many launches are known, as far as they matter
@@ -627,6 +636,15 @@ struct gpreempt_policy_beside {
 	u32 shown;
 	u32 doubted;
 	u32 begun;
+	u64 kernel_ns;
+	u64 least_ns;
+	u64 retry_ns;
+	u64 counted_ns;
+	u32 slots;
+	u64 packets;
+	u8 mistakes;
+	bool long_allowed;
+	bool long_shared;
 	u16 episodes;
 	u8 shows;
 	bool allowed;

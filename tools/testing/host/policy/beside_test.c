@@ -5,6 +5,7 @@
  * High launches a packet each millisecond while it is alone. How often it does beside low is up to
  * each story.
  */
+#include "beside.h"
 #include "policy_node.h"
 #include "tap.h"
 
@@ -316,4 +317,125 @@ TEST(those_between_yield_as_ever,
 	start_hog(middle);
 	high_runs(KERNEL);
 	CHECK(on_device(middle) && !on_device(low) && on_device(high));
+}
+
+/* ---- kernels of a second and more ---- */
+
+#define LONG	GPREEMPT_LONG_KERNEL_NS
+/* So many times as long the first one has to last. */
+#define FIRST	64
+
+/* High works on a kernel of 8 waves, with another one behind it. */
+static void high_begins_long_kernel(void)
+{
+	two_processes();
+	low_hogs_beside_new_high();
+	high->process->policy.beside.episodes = 0;
+	submit(high, 10);
+	launch(high, 1, 8);
+}
+
+/* The kernel ends after that, and the next one begins. */
+static void long_kernel_ends_after(u64 ns)
+{
+	passes_for(ns, MS);
+	finish(high);
+	launch(high, 1, 8);
+}
+
+TEST(endless_kernels_keep_their_slots,
+     "beside a kernel that has worked for a minute lower work comes back, and stays for as long as "
+     "none of its waves is missing")
+{
+	high_begins_long_kernel();
+	passes_for(FIRST * LONG - 10 * MS, MS);
+	CHECK(!on_device(low));
+	passes_for(30 * MS, MS);
+	CHECK(on_device(low));
+	passes_for(10 * SEC, MS);
+	CHECK_EQ(low->preempted, 1);
+	high->waves--;
+	passes_for(10 * MS, MS);
+	CHECK(!on_device(low));
+	high->waves++;
+	passes_for(LONG - 20 * MS, MS);
+	CHECK(!on_device(low));
+	passes_for(40 * MS, MS);
+	CHECK(on_device(low));
+	/* The next mistake lasts for twice as long. */
+	high->waves--;
+	passes_for(LONG + 20 * MS, MS);
+	CHECK(!on_device(low));
+	passes_for(LONG + 20 * MS, MS);
+	CHECK(on_device(low));
+}
+
+TEST(long_kernels_lose_little,
+     "lower work stays beside a long kernel until that has taken a thirtieth more than the one "
+     "before it had alone")
+{
+	high_begins_long_kernel();
+	long_kernel_ends_after(2 * LONG);
+	passes_for(LONG - 10 * MS, MS);
+	CHECK(!on_device(low));
+	passes_for(30 * MS, MS);
+	CHECK(on_device(low));
+	passes_for(LONG + 30 * MS, MS);
+	CHECK(on_device(low));
+	passes_for(30 * MS, MS);
+	CHECK(!on_device(low));
+	/* Beside lower work nothing is learnt of it. */
+	long_kernel_ends_after(2 * LONG);
+	passes_for(LONG + 20 * MS, MS);
+	CHECK(on_device(low));
+	long_kernel_ends_after(LONG / 5);
+	passes_for(2 * LONG, MS);
+	CHECK(on_device(low));
+}
+
+TEST(long_kernels_give_no_slots_in_vain,
+     "lower work that gets no slots beside a long kernel leaves, and has its turns as ever")
+{
+	high_begins_long_kernel();
+	long_kernel_ends_after(3 * LONG);
+	passes_for(LONG + 20 * MS, MS);
+	CHECK(on_device(low));
+	node.params.max_hold_ns = 100 * MS;
+	finish(low);
+	time_until(low, false, 20 * MS);
+}
+
+TEST(packets_behind_a_long_kernel_have_the_device,
+     "a packet that comes beside a long kernel, to whatever queue, has lower work leave")
+{
+	struct queue *second;
+
+	high_begins_long_kernel();
+	second = new_queue(high->process, HIGH);
+	long_kernel_ends_after(3 * LONG);
+	passes_for(LONG + 20 * MS, MS);
+	CHECK(on_device(low));
+	submit(second, 1);
+	passes_for(2 * POLL, POLL);
+	CHECK(!on_device(low));
+	drain(second);
+	passes_for(LONG + 20 * MS, MS);
+	CHECK(on_device(low));
+	submit(high, 1);
+	passes_for(2 * POLL, POLL);
+	CHECK(!on_device(low));
+}
+
+TEST(short_kernels_are_no_long_ones,
+     "a process whose kernels are short has the device alone until its speed is known, however "
+     "long it works")
+{
+	two_processes();
+	low_hogs_beside_new_high();
+	high->process->policy.beside.episodes = 0;
+	submit(high, 200);
+	TIMES(200) {
+		high_runs(20 * MS);
+		CHECK(!on_device(low));
+	}
 }

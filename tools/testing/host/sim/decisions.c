@@ -816,6 +816,31 @@ static void endless_narrow_fills(void)
 	print_lost();
 }
 
+/* Long kernels that share all slots with others are slower beside them. */
+static void long_splits(void)
+{
+	begin(120 * SEC);
+	config.device.splits = true;
+	add_endless(HIGH, 1, 3 * SEC)->units = 60;
+	add_endless(LOW, 1, 2 * MS)->units = 90;
+	simulate();
+	printf("high %.1f %%, low %.1f %%", pct(0), pct(1));
+	print_lost();
+}
+
+/* Long kernels whose workgroups take turns in all slots of the device */
+static void long_wide(void)
+{
+	begin(120 * SEC);
+	config.device.fills = true;
+	add_endless(HIGH, 1, 3 * SEC);
+	config.classes[0].rounds = 1000;
+	add_endless(LOW, 1, 2 * MS)->units = 20;
+	simulate();
+	printf("high %.1f %%, low %.1f %%", pct(0), pct(1));
+	print_lost();
+}
+
 /*
  * High kernels begin at once in the few slots that low ones leave, and show waves, but are slow
  * there.
@@ -1197,6 +1222,8 @@ static const struct scenario {
 	{ "slowed-95", slowed_95, "p50 1.06x, p99 1.05x" },
 	{ "slowed-50", slowed_50, "p50 1.06x, p99 1.05x" },
 	{ "slowed-rounds", slowed_rounds, "p50 1.06x, p99 1.05x" },
+	{ "long-splits", long_splits, "high 97 %" },
+	{ "long-wide", long_wide, "high 97 %" },
 	{ "splits-narrow", splits_narrow, "p50 1.06x, training more than 44 %" },
 	{ "barriers-20ms", barriers_20ms, "p50 1.03x, training 86.8 %" },
 	{ "barriers-200ms", barriers_200ms, "p50 1.03x, training 86.8 %" },
