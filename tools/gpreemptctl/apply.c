@@ -21,6 +21,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "container.h"
 #include "match.h"
 #include "places.h"
 
@@ -52,6 +53,7 @@ struct place {
  * struct rule - a line of the file
  * @kind: what it is about
  * @line: its number
+ * @by: of a rule about cgroups: it names containers
  * @name: of the tunable; directory of the cgroup, path of the program, or patterns. Allocated
  * @value: of the tunable. Allocated
  * @uid: the user
@@ -64,6 +66,7 @@ struct place {
  */
 struct rule {
 	enum kind kind;
+	enum container_by by;
 	unsigned int line;
 	char *name;
 	char *value;
@@ -169,6 +172,8 @@ static bool apply_is_hidden(const struct rule *later, const struct rule *first)
 		return false;
 	if (later->kind == KIND_USER)
 		return later->uid == first->uid;
+	if (later->by || first->by)
+		return later->by == first->by && !strcmp(first->name, later->name);
 	return !strcmp(first->name, later->name) || (!match_is_pattern(later->name) && match_path(first->name, later->name));
 }
 
@@ -180,7 +185,7 @@ static int apply_drop_if_never(struct config *c)
 	bool never = false;
 	unsigned int i;
 
-	if (is_of_cgroup(rule))
+	if (is_of_cgroup(rule) && !rule->by)
 		never = match_cgroup_never(rule->name, why);
 	else if (rule->kind == KIND_EXE)
 		never = exe_never(rule->name, why);
@@ -197,16 +202,31 @@ static int apply_drop_if_never(struct config *c)
 	return EXIT_FAILED;
 }
 
-/* Containers have names and labels; those know only who has started them. */
-static bool apply_is_container(const char *word)
-{
-	static const char *const words[] = { "container", "docker", "podman", "image", "label", "pod", "namespace" };
-	unsigned int i;
+#define CGROUP_WORDS	"`cgroup DIR`, `container NAME`, `image IMAGE` or `label KEY=VALUE`"
+#define CLASS_WORDS	"`exe PATH`, `user NAME`, " CGROUP_WORDS
 
-	for (i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if (!strcmp(word, words[i]))
-			return true;
-	return false;
+/* The rule of CGROUP_WORDS. Return: NULL: it is none of them, said */
+static struct rule *apply_read_place(struct config *c, enum kind kind, char *left)
+{
+	char *name = left + strcspn(left, " \t");
+	enum container_by by;
+	struct rule *rule;
+
+	if (*name)
+		*name++ = '\0';
+	name = match_trim(name);
+	by = container_word(left);
+	if (!*name || (!by && strcmp(left, "cgroup"))) {
+		complain(c, c->line, kind == KIND_CGROUP ? "not " CLASS_WORDS ": " : "not " CGROUP_WORDS ": ", left, IGNORED);
+		return NULL;
+	}
+	if (by == CONTAINER_BY_LABEL && !strchr(name, '=')) {
+		complain(c, c->line, "a label is KEY=VALUE, not: ", name, IGNORED);
+		return NULL;
+	}
+	rule = add_rule(c, kind, name);
+	rule->by = by;
+	return rule;
 }
 
 /* KIND NAME = PRIORITY */
@@ -219,77 +239,71 @@ static int read_class(struct config *c, char *left, const char *right)
 	uid_t uid = 0;
 
 	if (!name)
-		return complain(c, c->line, "not `exe PATH`, `user NAME` or `cgroup DIR`: ", left, IGNORED);
-	*name++ = '\0';
+		return complain(c, c->line, "not " CLASS_WORDS ": ", left, IGNORED);
+	if (!parse_priority(right, &priority))
+		return complain(c, c->line, "neither a priority (-1023..1023) nor a class (latency, normal, batch): ", right, IGNORED);
+	kind = !strncmp(left, "exe", name - left) ? KIND_EXE : !strncmp(left, "user", name - left) ? KIND_USER : KIND_CGROUP;
+	if (kind == KIND_CGROUP) {
+		rule = apply_read_place(c, kind, left);
+		if (!rule)
+			return EXIT_FAILED;
+		rule->priority = priority;
+		return apply_drop_if_never(c);
+	}
 	name = match_trim(name);
-	if (!strcmp(left, "exe"))
-		kind = KIND_EXE;
-	else if (!strcmp(left, "user"))
-		kind = KIND_USER;
-	else if (!strcmp(left, "cgroup"))
-		kind = KIND_CGROUP;
-	else if (apply_is_container(left))
-		return complain(c, c->line, "names of containers are not known here; write `cgroup system.slice/docker-ID*.scope`, with the ID that docker ps shows, not: ",
-				left, IGNORED);
-	else
-		return complain(c, c->line, "neither exe nor user nor cgroup: ", left, IGNORED);
 	if (kind == KIND_EXE && *name != '/')
 		return complain(c, c->line, "a program is named by its whole path, not: ", name, IGNORED);
 	if (kind == KIND_USER && !match_user(name, &uid))
 		return complain(c, c->line, "there is no user ", name, IGNORED);
-	if (!parse_priority(right, &priority))
-		return complain(c, c->line, "neither a priority (-1023..1023) nor a class (latency, normal, batch): ", right, IGNORED);
 	rule = add_rule(c, kind, name);
 	rule->uid = uid;
 	rule->priority = priority;
 	return apply_drop_if_never(c);
 }
 
-/* cgroup DIR = leave|stay */
+/* PLACE = leave|stay */
 static int read_job(struct config *c, char *left, const char *right)
 {
-	char *name = strpbrk(left, " \t");
 	bool stay = !strcmp(right, "stay");
+	struct rule *rule;
 
-	if (name)
-		*name++ = '\0';
-	if (!name || strcmp(left, "cgroup"))
-		return complain(c, c->line, "not `cgroup DIR`: ", left, IGNORED);
 	if (!stay && strcmp(right, "leave"))
 		return complain(c, c->line, "neither leave nor stay: ", right, IGNORED);
-	add_rule(c, KIND_JOB, match_trim(name))->stay = stay;
+	rule = apply_read_place(c, KIND_JOB, left);
+	if (!rule)
+		return EXIT_FAILED;
+	rule->stay = stay;
 	return apply_drop_if_never(c);
 }
 
-/* cgroup DIR = weight=N min=PERCENT max=PERCENT */
+/* PLACE = weight=N min=PERCENT max=PERCENT */
 static int read_share(struct config *c, char *left, char *right)
 {
-	char *name = strpbrk(left, " \t"), why[PARSE_WHY];
 	struct gpreempt_set_share share;
+	char why[PARSE_WHY];
+	struct rule *rule;
 
-	if (name)
-		*name++ = '\0';
-	if (!name || strcmp(left, "cgroup"))
-		return complain(c, c->line, "not `cgroup DIR`: ", left, IGNORED);
 	if (!parse_share(right, &share, why))
 		return complain(c, c->line, why, "", IGNORED);
-	add_rule(c, KIND_SHARE, match_trim(name))->share = share;
+	rule = apply_read_place(c, KIND_SHARE, left);
+	if (!rule)
+		return EXIT_FAILED;
+	rule->share = share;
 	return apply_drop_if_never(c);
 }
 
-/* cgroup DIR = always|never|node */
+/* PLACE = always|never|node */
 static int read_stop(struct config *c, char *left, const char *right)
 {
-	char *name = strpbrk(left, " \t");
 	unsigned int follow_stop;
+	struct rule *rule;
 
-	if (name)
-		*name++ = '\0';
-	if (!name || strcmp(left, "cgroup"))
-		return complain(c, c->line, "not `cgroup DIR`: ", left, IGNORED);
 	if (!parse_follow_stop(right, &follow_stop))
 		return complain(c, c->line, "neither always nor never nor node: ", right, IGNORED);
-	add_rule(c, KIND_STOP, match_trim(name))->follow_stop = follow_stop;
+	rule = apply_read_place(c, KIND_STOP, left);
+	if (!rule)
+		return EXIT_FAILED;
+	rule->follow_stop = follow_stop;
 	return apply_drop_if_never(c);
 }
 
@@ -392,6 +406,16 @@ static int check_tunables(const struct config *c)
 	return status;
 }
 
+static const char *const apply_by_words[] = {
+	[CONTAINER_BY_NAME] = "name", [CONTAINER_BY_IMAGE] = "image", [CONTAINER_BY_LABEL] = "label",
+};
+
+static void apply_nowhere(const char *path, void *data)
+{
+	(void)path;
+	(void)data;
+}
+
 /* Nothing is wrong with such a rule: what it names may come. */
 static void apply_tell_nothing(const struct config *c)
 {
@@ -400,10 +424,13 @@ static void apply_tell_nothing(const struct config *c)
 
 	for (i = 0; i < c->nr_rules; i++) {
 		rule = &c->rules[i];
-		if (is_of_cgroup(rule) && rule->kind != KIND_CGROUP && !cgroups_are_v2())
+		if (is_of_cgroup(rule) && (rule->by || rule->kind != KIND_CGROUP) && !cgroups_are_v2())
 			printf("%s:%u: fits nothing now: %s: here cgroups are not of version 2, which it takes\n", c->path, rule->line,
 			       rule->name);
-		else if (is_of_cgroup(rule) && !fits_a_cgroup(rule->name))
+		else if (rule->by && !find_containers(rule->by, rule->name, apply_nowhere, NULL))
+			printf("%s:%u: fits nothing now: no container that runs here has the %s %s\n", c->path, rule->line,
+			       apply_by_words[rule->by], rule->name);
+		else if (is_of_cgroup(rule) && !rule->by && !fits_a_cgroup(rule->name))
 			printf("%s:%u: fits nothing now: there is no cgroup %s\n", c->path, rule->line, rule->name);
 		else if (rule->kind == KIND_EXE && !exe_is_there(rule->name))
 			printf("%s:%u: fits nothing now: there is no program %s\n", c->path, rule->line, rule->name);
@@ -506,10 +533,15 @@ static void apply_place(const char *path, void *data)
 static int apply_cgroup(const struct config *c, struct rule *rule, struct gpreempt *g, bool wait_for_it)
 {
 	struct visit visit = { .c = c, .rule = rule, .g = g, .places = rule->places, .nr_places = rule->nr_places };
+	unsigned int nr;
 
 	rule->places = NULL;
 	rule->nr_places = 0;
-	if (!find_places(rule->name, apply_place, &visit) && !wait_for_it)
+	nr = rule->by ? find_containers(rule->by, rule->name, apply_place, &visit) : find_places(rule->name, apply_place, &visit);
+	if (!nr && !wait_for_it && rule->by)
+		visit.status = fail(EXIT_FAILED, "%s:%u: no container that runs here has the %s %s", c->path, rule->line,
+				    apply_by_words[rule->by], rule->name);
+	else if (!nr && !wait_for_it)
 		visit.status = fail_system(-ENOENT, "%s:%u: %s", c->path, rule->line, rule->name);
 	free(visit.places);
 	return visit.status;
@@ -534,7 +566,7 @@ static bool fits(const struct rule *rule, const char *exe, uid_t uid, const char
 	case KIND_USER:
 		return rule->uid == uid;
 	case KIND_CGROUP:
-		return cgroups && match_cgroup(cgroups, rule->name);
+		return cgroups && !rule->by && match_cgroup(cgroups, rule->name);
 	default:
 		return false;
 	}

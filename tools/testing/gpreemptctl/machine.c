@@ -45,7 +45,7 @@ static int scheduler = -1;
 /* The file of the machine that stands for one of the system's */
 static const char *at(const char *path, char *buffer)
 {
-	static const char *const places[] = { "/proc/", "/sys/", "/run/", "/usr/share/libdrm/", "/opt/amdgpu/" };
+	static const char *const places[] = { "/proc/", "/sys/", "/run/", "/usr/share/libdrm/", "/opt/amdgpu/", "/var/lib/", "/etc/docker/" };
 	const char *machine = getenv("MACHINE");
 	size_t i;
 

@@ -324,6 +324,107 @@ cgroup system.slice/lxc-*.scope = never"
 	has "$err" "$conf:2: system.slice/lxc-*.scope: No such file"
 }
 
+# docker ID NAME IMAGE LABELS: Docker notes it, and has a cgroup for it
+docker()
+{
+	local id=$1$zeros
+
+	mkdir -p "$MACHINE/var/lib/docker/containers/$id" "$top/system.slice/docker-$id.scope/init.scope"
+	echo "{ \"ID\": \"$id\", \"Name\": \"/$2\", \"Config\": { \"Image\": \"$3\", \"Labels\": { $4 } } }" \
+		>"$MACHINE/var/lib/docker/containers/$id/config.v2.json"
+}
+
+zeros=00112233445566778899aabbccddeeff00112233445566778899aabbccddee
+pods=kubepods.slice/kubepods-pod1b4e28ba_2fa1_11d2_883f_0016d3cca427.slice
+storage=var/lib/containers/storage/overlay-containers
+tasks=run/containerd/io.containerd.runtime.v2.task
+
+# One of each engine, and three of Docker's
+containers_of_all_engines()
+{
+	machine
+	docker 01 web registry.example.com/chat:1.2 ''
+	docker 02 train-7 registry.example.com/train:latest '"tier": "batch", "team": "vision"'
+	docker 03 train-8 registry.example.com/train:latest '"tier": "nightly"'
+	mkdir -p "$MACHINE/$tasks/k8s.io/04$zeros" "$top/$pods/cri-containerd-04$zeros.scope" "$MACHINE/$storage" \
+		"$top/machine.slice/libpod-05$zeros.scope/container"
+	echo '{ "annotations": { "io.kubernetes.cri.container-name": "model", "io.kubernetes.cri.image-name": "docker.io/vllm/vllm:9" } }' \
+		>"$MACHINE/$tasks/k8s.io/04$zeros/config.json"
+	echo "[{ \"id\": \"05$zeros\", \"names\": [\"notebook\"], \"metadata\": \"{\\\"image-name\\\":\\\"localhost/lab:latest\\\"}\" }]" \
+		>"$MACHINE/$storage/containers.json"
+}
+
+containers_are_found_by_name_image_or_label()
+{
+	containers_of_all_engines
+	apply 0 <<-'END'
+		[stops]
+		container web = always
+		label tier=batch = never
+		image registry.example.com/train:* = always
+		container model = never
+		image *vllm* = always
+		container note* = never
+	END
+	applied 5
+	stops "$pods/cri-containerd-04$zeros.scope never
+machine.slice/libpod-05$zeros.scope never
+system.slice/docker-01$zeros.scope always
+system.slice/docker-02$zeros.scope never
+system.slice/docker-03$zeros.scope always"
+	is "messages" "$(cat "$err")" ""
+}
+
+containers_that_come_later_are_found()
+{
+	local pid
+
+	containers_of_all_engines
+	printf '[stops]\ncontainer later = always\nimage other/* = always\n' >"$conf"
+	status 0 ctl apply --check "$conf"
+	status 1 ctl apply "$conf"
+	is "messages" "$(cat "$err")" "gpreemptctl: $conf:2: no container that runs here has the name later
+gpreemptctl: $conf:3: no container that runs here has the image other/*"
+	"$built/ctl" apply --follow -i 0.05 "$conf" 2>"$err" &
+	pid=$!
+	sleep 0.2
+	docker 06 later a/b ''
+	applied 1
+	# It is started anew, with another id.
+	rm -r "$MACHINE/var/lib/docker/containers/06$zeros" "$top/system.slice/docker-06$zeros.scope"
+	sleep 0.3
+	docker 07 later a/b ''
+	applied 2
+	kill $pid
+	wait $pid
+	is "messages" "$(cat "$err")" ""
+}
+
+# Files of engines may be half written, or of another engine.
+files_of_engines_may_be_anything()
+{
+	local text
+
+	for text in '' '{' '[]' '5' '"x"' '{ "Name": 5, "Config": [], "annotations": "x", "names": 3, "id": {} }' '[{ "id": "05", "names": [5, null], "metadata": "{" }, 7, null]'; do
+		containers_of_all_engines
+		echo "$text" | tee "$MACHINE/var/lib/docker/containers/02$zeros/config.v2.json" "$MACHINE/$tasks/k8s.io/04$zeros/config.json" \
+			>"$MACHINE/$storage/containers.json"
+		mkdir -p "$MACHINE/etc/docker"
+		echo "$text" >"$MACHINE/etc/docker/daemon.json"
+		printf '[stops]\nlabel *=* = always\ncontainer * = always\n' >"$conf"
+		status 0 ctl apply "$conf"
+		is "messages" "$(cat "$err")" ""
+	done
+	# Its folder is elsewhere.
+	containers_of_all_engines
+	mkdir -p "$MACHINE/etc/docker" "$MACHINE/var/lib/elsewhere"
+	mv "$MACHINE/var/lib/docker/containers" "$MACHINE/var/lib/elsewhere/"
+	echo '{ "data-root": "/var/lib/elsewhere" }' >"$MACHINE/etc/docker/daemon.json"
+	printf '[stops]\ncontainer web = always\n' >"$conf"
+	status 0 ctl apply "$conf"
+	stops "system.slice/docker-01$zeros.scope always"
+}
+
 containers_follow_stops_by_annotation_or_configuration()
 {
 	local which="annotation kfd-gpreempt/follow-stop" force="; what the GPU's node says is in force"
@@ -408,12 +509,13 @@ gpreemptctl: set runtime=50000 period=100000: does not fit; nothing changed"
 	is "message" "$(cat "$err")" "gpreemptctl: set runtime=5: the module knows of no reservations; update it"
 }
 
-plan 11
+plan 14
 must "builds without warnings" builds_without_warnings
 for t in containers_have_a_share_by_annotation_or_class containers_may_not_have_more_than_their_share \
 	containers_that_ask_need_shares containers_that_ask_for_nothing_start containers_that_ask_are_told \
 	weights_that_do_not_count_are_told cgroups_follow_stops_by_command_or_configuration \
-	patterns_name_the_cgroups_that_there_are containers_follow_stops_by_annotation_or_configuration \
+	patterns_name_the_cgroups_that_there_are containers_are_found_by_name_image_or_label containers_that_come_later_are_found \
+	files_of_engines_may_be_anything containers_follow_stops_by_annotation_or_configuration \
 	reservations_are_answered_with_figures; do
 	tap $t $t
 done

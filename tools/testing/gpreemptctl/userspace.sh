@@ -269,20 +269,20 @@ bad_lines_are_told_one_by_one()
 		"10: neither a priority (-1023..1023) nor a class (latency, normal, batch): 1024; the line is ignored" \
 		"11: neither a priority (-1023..1023) nor a class (latency, normal, batch): fast; the line is ignored" \
 		"12: there is no user nosuchuser; the line is ignored" \
-		"13: neither exe nor user nor cgroup: group; the line is ignored" \
-		"14: not \`exe PATH\`, \`user NAME\` or \`cgroup DIR\`: exe; the line is ignored" \
+		"13: not \`exe PATH\`, \`user NAME\`, \`cgroup DIR\`, \`container NAME\`, \`image IMAGE\` or \`label KEY=VALUE\`: group; the line is ignored" \
+		"14: not \`exe PATH\`, \`user NAME\`, \`cgroup DIR\`, \`container NAME\`, \`image IMAGE\` or \`label KEY=VALUE\`: exe; the line is ignored" \
 		"15: a program is named by its whole path, not: train; the line is ignored" \
 		"16: neither [tunables] nor [classes] nor [jobs] nor [shares] nor [stops]: [class]; all of the section is ignored" \
-		"19: not \`cgroup DIR\`: cg; the line is ignored" \
-		"20: not \`cgroup DIR\`: cgroup; the line is ignored" \
+		"19: not \`cgroup DIR\`, \`container NAME\`, \`image IMAGE\` or \`label KEY=VALUE\`: cg; the line is ignored" \
+		"20: not \`cgroup DIR\`, \`container NAME\`, \`image IMAGE\` or \`label KEY=VALUE\`: cgroup; the line is ignored" \
 		"21: neither leave nor stay: go; the line is ignored" \
 		"24: weight=0 is not in 1..10000; the line is ignored" \
 		"25: max=2 is neither 5..100 percent nor QUOTA_US/PERIOD_US nor none; the line is ignored" \
 		"26: there is no = with spaces beside it in: cgroup a=weight=5; the line is ignored" \
-		"27: not \`cgroup DIR\`: exe; the line is ignored" \
+		"27: not \`cgroup DIR\`, \`container NAME\`, \`image IMAGE\` or \`label KEY=VALUE\`: exe; the line is ignored" \
 		"28: there is no = with spaces beside it in: cgroup a =; the line is ignored" \
 		"31: neither always nor never nor node: 1; the line is ignored" \
-		"32: not \`cgroup DIR\`: exe; the line is ignored" \
+		"32: not \`cgroup DIR\`, \`container NAME\`, \`image IMAGE\` or \`label KEY=VALUE\`: exe; the line is ignored" \
 		"33: there is no = in: cgroup a; the line is ignored" <<-'END'
 		poll_us = 5
 		[tunables]
@@ -430,13 +430,14 @@ rules_behind_one_that_fits_are_told()
 	END
 }
 
-containers_have_no_names_here()
+labels_have_a_value()
 {
-	config 1 "2: names of containers are not known here; write \`cgroup system.slice/docker-ID*.scope\`, with the ID that docker ps shows, not: container; the line is ignored" \
-		"3: names of containers are not known here" <<-'END'
+	config 1 "3: a label is KEY=VALUE, not: tier; the line is ignored" \
+		"4: can never fit: line 2 has it already: tier=batch; the line is ignored" <<-'END'
 		[classes]
-		container web = batch
-		image vllm:latest = latency
+		label tier=batch = batch
+		label tier = latency
+		label tier=batch = 5
 	END
 }
 
@@ -1295,7 +1296,7 @@ tap bad_lines_are_told_one_by_one bad_lines_are_told_one_by_one
 tap rules_that_can_never_fit_are_told rules_that_can_never_fit_are_told
 tap programs_that_can_never_run_are_told programs_that_can_never_run_are_told
 tap rules_behind_one_that_fits_are_told rules_behind_one_that_fits_are_told
-tap containers_have_no_names_here containers_have_no_names_here
+tap labels_have_a_value labels_have_a_value
 tap rules_that_fit_nothing_now_are_told rules_that_fit_nothing_now_are_told
 tap names_and_patterns_fit_processes names_and_patterns_fit_processes
 tap a_configuration_that_cannot_be_read_is_told a_configuration_that_cannot_be_read_is_told
