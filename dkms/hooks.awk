@@ -6,6 +6,7 @@
 #
 # WHAT: place	every hook of SERIES is put into the files of DIR (amdkfd), the results go to OUT
 #       files	prints the files that have hooks
+#       names	prints the name of each hook
 #       places	prints "FILE|PLACE" of each hook
 #       proofs	prints "FILE PROOF" of each proof
 #
@@ -141,6 +142,8 @@ END {
 	for (i = 1; i <= (what == "files" ? nfiles : n); i++) {
 		if (what == "files") {
 			print order[i]
+		} else if (what == "names") {
+			print name[i]
 		} else if (what == "places") {
 			print file[i] "|" where[i]
 		} else {

@@ -20,6 +20,7 @@
 # --known: all of these, and series of which only the places are known. --base: the supported one
 # that is meant where none is named.
 #
+# --check says as well which hooks of other series would have a place: one of them may be needed.
 # Each hook that has no place is a line: hook, file, function, anchor, and what is wrong. Exit
 # status: 0; 1 if a hook has no place, or hooks are there already; 2 if the command line or
 # hooks.list is wrong.
@@ -151,8 +152,29 @@ for f in $files; do
 	[ -s "$scratch/new/$f" ] || die 1 "$f with its hooks was not written"
 done
 
+# others: hooks that this series does not have, and that would have a place in this tree: is one forgotten?
+others()
+{
+	local name first last file
+
+	sed -n 's/^hook[[:space:]]*//p' "$list" | sort -u >"$scratch/all"
+	about names | sort -u | comm -23 "$scratch/all" - | while read -r name; do
+		sed -n "/^hook[[:space:]]*$name\$/=" "$list" | while read -r first; do
+			last=$(awk -v first="$first" 'NR > first && /^hook/ { exit } NR >= first { last = NR } END { print last }' "$list")
+			{ sed '/^hook/,$d' "$list"; sed -n "$first,${last}p" "$list" | sed "s/^series[[:space:]].*/series	$series/"; } >"$scratch/other"
+			file=$(sed -n 's/^file[[:space:]]*//p' "$scratch/other")
+			rm -rf "$scratch/other.new"
+			mkdir "$scratch/other.new"
+			if awk -v series="$series" -v what=place -v dir="$amdkfd" -v out="$scratch/other.new" -f "$here/hooks.awk" "$scratch/other" >/dev/null 2>&1; then
+				echo "hook $name: $file: of $(sed -n "$first,${last}s/^series[[:space:]]*//p" "$list"); $series has none, and there is a place for it"
+			fi
+		done
+	done
+}
+
 case $mode in
 check)
+	others
 	exit 0
 	;;
 print)

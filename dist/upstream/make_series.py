@@ -81,8 +81,14 @@ def read_series():
 
 def holds(condition, version, options):
     """The condition of an #if line; None if it is not all known here"""
-    everything = True
     condition = re.sub(r"^#\s*if(def)?\s+", "", condition)
+    alternatives = [re.sub(r"^\((.*)\)$", r"\1", part.strip()) if " || " in condition else part for part in condition.split(" || ")]
+    answers = [all_hold(part, version, options) for part in alternatives]
+    return True if True in answers else None if None in answers else False
+
+
+def all_hold(condition, version, options):
+    everything = True
     for term in condition.split(" && "):
         code = re.fullmatch(r"LINUX_VERSION_CODE (>=|<) KERNEL_VERSION\((\d+), (\d+), (\d+)\)", term)
         option = re.fullmatch(r"CONFIG_KFD_GPREEMPT_(\w+)", term)
@@ -103,7 +109,7 @@ def holds(condition, version, options):
 def reduced(text, version, options):
     """Without what is there for other versions, AMD's driver package, or options that come later"""
     stack, lines = [], []  # of each #if: is it known, is what follows dropped, was it outside
-    for line in text.split("\n"):
+    for line in re.sub(r"^(#\s*if.*) \\\n\s*", r"\1 ", text, flags=re.M).split("\n"):
         dropped = stack[-1][1] if stack else False
         if line == "#include <linux/version.h>":
             continue

@@ -38,7 +38,7 @@
 /*
  * The driver. The build of AMD's package includes its config.h first, which has AMDGPU_VERSION; the
  * kernel's amdgpu has no such name. It is a string: what tells packages apart is the version of
- * KFD's interface, 1.15 in 6.7 and 1.17 in 6.12.
+ * KFD's interface, 1.15 in 6.7, 1.17 in 6.12 and 1.20 in 6.14.
  *
  * gpreempt_compat_set_grace() - so long waves may go on before they are saved, in 1000 clocks; not
  * 0. dqm_lock held.
@@ -65,7 +65,8 @@
  * GPREEMPT_COMPAT_SET_AS_RESET() - the driver's mark of a queue that was reset, for files that have
  * its static function. dqm_lock held
  */
-#if !defined(AMDGPU_VERSION) && LINUX_VERSION_CODE >= KERNEL_VERSION(7, 0, 0)
+#if (defined(AMDGPU_VERSION) && KFD_IOCTL_MINOR_VERSION >= 20) || \
+	(!defined(AMDGPU_VERSION) && LINUX_VERSION_CODE >= KERNEL_VERSION(7, 0, 0))
 
 static inline int gpreempt_compat_set_grace(struct packet_manager *pm, u32 grace_period)
 {
@@ -76,6 +77,22 @@ static inline int gpreempt_compat_reset_grace(struct packet_manager *pm)
 {
 	return pm_config_dequeue_wait_counts(pm, KFD_DEQUEUE_WAIT_RESET, 0);
 }
+
+#else
+
+static inline int gpreempt_compat_set_grace(struct packet_manager *pm, u32 grace_period)
+{
+	return pm_update_grace_period(pm, grace_period);
+}
+
+static inline int gpreempt_compat_reset_grace(struct packet_manager *pm)
+{
+	return pm_update_grace_period(pm, USE_DEFAULT_GRACE_PERIOD);
+}
+
+#endif
+
+#if !defined(AMDGPU_VERSION) && LINUX_VERSION_CODE >= KERNEL_VERSION(7, 0, 0)
 
 /* The driver writes the pipe's, which knows three, and leaves the queue's alone. */
 static inline u32 gpreempt_compat_hw_priority(u32 priority)
@@ -107,16 +124,6 @@ static inline u16 gpreempt_compat_context(const struct kfd_process *p)
 }
 
 #else
-
-static inline int gpreempt_compat_set_grace(struct packet_manager *pm, u32 grace_period)
-{
-	return pm_update_grace_period(pm, grace_period);
-}
-
-static inline int gpreempt_compat_reset_grace(struct packet_manager *pm)
-{
-	return pm_update_grace_period(pm, USE_DEFAULT_GRACE_PERIOD);
-}
 
 static inline u32 gpreempt_compat_hw_priority(u32 priority)
 {

@@ -397,6 +397,20 @@ of_series()
 	is "known" "$(hooks --known | tr '\n' ' ')" "9.1 9.2 "
 }
 
+# A hook that another series has may be needed in this tree, too: its function came here. What has no place there is needed less.
+of_other_series()
+{
+	list_of "x@b.c@f()@after one();@	GPREEMPT;" "y@b.c@g()@after one();@	GPREEMPT_Y;" "z@b.c@h()@after one();@	GPREEMPT_Z;"
+	sed -i 's/^hook [yz]$/&\nseries 9.2/' "$list"
+	tree_of <<<$'int f(void)\n{\n\tone();\n}\nint g(void)\n{\n\tone();\n}'
+	hooks --check "$tree" >"$out"
+	is "told" "$(cat "$out")" "hook y: b.c: of 9.2; 9.1 has none, and there is a place for it"
+	is "placed" "$(hooks --print "$tree" | grep -c '^+.*GPREEMPT')" 1
+	hooks --series 9.2 --check "$tree" >"$out" 2>&1 && return 1
+	has "$out" "hook z: b.c: h() is gone"
+	not grep "has none" "$out"
+}
+
 # package VERSION [AC_INIT]: the folders of AMD's package, which says so
 package()
 {
@@ -525,7 +539,7 @@ kfd_chardev.c calls kfd_gpreempt_revoked" ;;
 	done
 }
 
-plan 16
+plan 17
 tap "every kind of hook is placed, and --print says what is done" every_kind
 tap "a tree that has hooks is refused" twice
 tap "a place that is gone is named" gone
@@ -537,6 +551,7 @@ tap "hooks stand between whole statements" statement
 tap "an expression is not torn apart" expression
 tap "amdkfd is found where it is" layouts
 tap "places differ between series" of_series
+tap "hooks of other series that would have a place are told" of_other_series
 tap "AMD's package is a series of its own" of_package
 tap "a list that is wrong is refused" list_is_checked
 tap "the kernel's source takes all hooks, and is what was built" real
