@@ -25,12 +25,18 @@ u64 gpreempt_judge_outranked_until(const struct gpreempt_policy_node *pn,
 				   const struct gpreempt_policy_queue *q, const struct level *level,
 				   u64 now_ns);
 
+/* The owners of turns pay in service, and from no budget. */
+static inline bool judge_pays_in_service(const struct gpreempt_policy_node *pn,
+					 const struct level *level)
+{
+	return level->relief || pn->ops->rotates;
+}
+
 /* How long has what is at the level to wait before others are taken off for it? */
 static inline u64 judge_budget_wait(const struct gpreempt_policy_node *pn,
 				    const struct level *level, u64 now_ns)
 {
-	/* The owners of turns pay in service. */
-	return level->relief || pn->ops->rotates ?
+	return judge_pays_in_service(pn, level) ?
 		       0 : gpreempt_budget_wait(pn, level->priority, now_ns);
 }
 

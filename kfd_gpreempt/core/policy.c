@@ -526,7 +526,7 @@ static void policy_find_wait(struct gpreempt_policy_node *pn, const struct level
 	/* What returns goes back to where this took it from. */
 	if (!level->preempts)
 		return;
-	pn->pays = !level->relief && !pn->ops->rotates &&
+	pn->pays = !judge_pays_in_service(pn, level) &&
 		   !gpreempt_budget_exempts(pn, level->priority, now_ns);
 	pn->payer = level->priority;
 }
