@@ -150,15 +150,15 @@ static struct actor *hidden_worker(struct __test_metadata *_metadata, enum way w
  */
 TEST_F_TIMEOUT(memory, pointer_in_private_vram_is_no_exemption, 120)
 {
-	enum { STEPS = 6 };
+	enum { STEPS = 6, REQUESTS = 40 };
 	/* Turns are some switches long, and what is owed has to be worth one. */
-	const unsigned int requests = looks_rarely() ? 400 : 40;
+	const unsigned int steps = looks_rarely() ? 10 : 1;
 	enum way way;
 
 	ASSERT_EQ(0, kfd_param_set("gpreempt_max_hold_ms", 200));
 	for (way = IN_PRIVATE_VRAM; way < NR_WAYS; way++) {
 		struct actor *low = hidden_worker(_metadata, way, LOW_NICE, 2, self->slots, STEPS, 20 * MS);
-		struct actor *high = worker(_metadata, 0, requests, self->slots, 1, 10 * MS);
+		struct actor *high = worker(_metadata, 0, REQUESTS, self->slots, steps, 10 * MS);
 		int64_t preemptions = counter("preemptions"), reliefs = counter("relief_slices");
 
 		struct gpreempt_target target = gpreempt_target_process(low->pid, 0);
@@ -169,7 +169,7 @@ TEST_F_TIMEOUT(memory, pointer_in_private_vram_is_no_exemption, 120)
 		EXPECT_EQ(preemptions, counter("preemptions"));
 
 		/* 400 ms of work or more, which needs the whole device. */
-		ASSERT_EQ(0, actor_submit(high, 0, 0, requests, 0));
+		ASSERT_EQ(0, actor_submit(high, 0, 0, REQUESTS, 0));
 		EXPECT_EQ(0, wait_state(low, 0, "preempted", LONG));
 		EXPECT_GT(preempt_count(low, 0), 0);
 		EXPECT_FALSE(actor_done(high, 0));
