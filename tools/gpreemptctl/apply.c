@@ -205,19 +205,24 @@ static int apply_drop_if_never(struct config *c)
 #define CGROUP_WORDS	"`cgroup DIR`, `container NAME`, `image IMAGE` or `label KEY=VALUE`"
 #define CLASS_WORDS	"`exe PATH`, `user NAME`, " CGROUP_WORDS
 
-/* The rule of CGROUP_WORDS. Return: NULL: it is none of them, said */
-static struct rule *apply_read_place(struct config *c, enum kind kind, char *left)
+/* Ends the first word of a line's left side. Return: what is behind it */
+static char *apply_split(char *left)
 {
 	char *name = left + strcspn(left, " \t");
-	enum container_by by;
-	struct rule *rule;
 
 	if (*name)
 		*name++ = '\0';
-	name = match_trim(name);
-	by = container_word(left);
-	if (!*name || (!by && strcmp(left, "cgroup"))) {
-		complain(c, c->line, kind == KIND_CGROUP ? "not " CLASS_WORDS ": " : "not " CGROUP_WORDS ": ", left, IGNORED);
+	return match_trim(name);
+}
+
+/* A rule about cgroups, of CGROUP_WORDS. Return: NULL: it is none of them, said */
+static struct rule *apply_read_place(struct config *c, enum kind kind, const char *word, const char *name)
+{
+	enum container_by by = container_word(word);
+	struct rule *rule;
+
+	if (!*name || (!by && strcmp(word, "cgroup"))) {
+		complain(c, c->line, kind == KIND_CGROUP ? "not " CLASS_WORDS ": " : "not " CGROUP_WORDS ": ", word, IGNORED);
 		return NULL;
 	}
 	if (by == CONTAINER_BY_LABEL && !strchr(name, '=')) {
@@ -232,30 +237,25 @@ static struct rule *apply_read_place(struct config *c, enum kind kind, char *lef
 /* KIND NAME = PRIORITY */
 static int read_class(struct config *c, char *left, const char *right)
 {
-	char *name = strpbrk(left, " \t");
+	enum kind kind = KIND_CGROUP;
+	char *name = apply_split(left);
 	struct rule *rule;
-	enum kind kind;
 	int priority;
 	uid_t uid = 0;
 
-	if (!name)
-		return complain(c, c->line, "not " CLASS_WORDS ": ", left, IGNORED);
-	if (!parse_priority(right, &priority))
-		return complain(c, c->line, "neither a priority (-1023..1023) nor a class (latency, normal, batch): ", right, IGNORED);
-	kind = !strncmp(left, "exe", name - left) ? KIND_EXE : !strncmp(left, "user", name - left) ? KIND_USER : KIND_CGROUP;
-	if (kind == KIND_CGROUP) {
-		rule = apply_read_place(c, kind, left);
-		if (!rule)
-			return EXIT_FAILED;
-		rule->priority = priority;
-		return apply_drop_if_never(c);
-	}
-	name = match_trim(name);
+	if (*name && !strcmp(left, "exe"))
+		kind = KIND_EXE;
+	else if (*name && !strcmp(left, "user"))
+		kind = KIND_USER;
 	if (kind == KIND_EXE && *name != '/')
 		return complain(c, c->line, "a program is named by its whole path, not: ", name, IGNORED);
 	if (kind == KIND_USER && !match_user(name, &uid))
 		return complain(c, c->line, "there is no user ", name, IGNORED);
-	rule = add_rule(c, kind, name);
+	if (*name && !parse_priority(right, &priority))
+		return complain(c, c->line, "neither a priority (-1023..1023) nor a class (latency, normal, batch): ", right, IGNORED);
+	rule = kind == KIND_CGROUP ? apply_read_place(c, kind, left, name) : add_rule(c, kind, name);
+	if (!rule)
+		return EXIT_FAILED;
 	rule->uid = uid;
 	rule->priority = priority;
 	return apply_drop_if_never(c);
@@ -265,11 +265,12 @@ static int read_class(struct config *c, char *left, const char *right)
 static int read_job(struct config *c, char *left, const char *right)
 {
 	bool stay = !strcmp(right, "stay");
+	char *name = apply_split(left);
 	struct rule *rule;
 
 	if (!stay && strcmp(right, "leave"))
 		return complain(c, c->line, "neither leave nor stay: ", right, IGNORED);
-	rule = apply_read_place(c, KIND_JOB, left);
+	rule = apply_read_place(c, KIND_JOB, left, name);
 	if (!rule)
 		return EXIT_FAILED;
 	rule->stay = stay;
@@ -279,13 +280,13 @@ static int read_job(struct config *c, char *left, const char *right)
 /* PLACE = weight=N min=PERCENT max=PERCENT */
 static int read_share(struct config *c, char *left, char *right)
 {
+	char *name = apply_split(left), why[PARSE_WHY];
 	struct gpreempt_set_share share;
-	char why[PARSE_WHY];
 	struct rule *rule;
 
 	if (!parse_share(right, &share, why))
 		return complain(c, c->line, why, "", IGNORED);
-	rule = apply_read_place(c, KIND_SHARE, left);
+	rule = apply_read_place(c, KIND_SHARE, left, name);
 	if (!rule)
 		return EXIT_FAILED;
 	rule->share = share;
@@ -295,12 +296,13 @@ static int read_share(struct config *c, char *left, char *right)
 /* PLACE = always|never|node */
 static int read_stop(struct config *c, char *left, const char *right)
 {
+	char *name = apply_split(left);
 	unsigned int follow_stop;
 	struct rule *rule;
 
 	if (!parse_follow_stop(right, &follow_stop))
 		return complain(c, c->line, "neither always nor never nor node: ", right, IGNORED);
-	rule = apply_read_place(c, KIND_STOP, left);
+	rule = apply_read_place(c, KIND_STOP, left, name);
 	if (!rule)
 		return EXIT_FAILED;
 	rule->follow_stop = follow_stop;
@@ -410,12 +412,6 @@ static const char *const apply_by_words[] = {
 	[CONTAINER_BY_NAME] = "name", [CONTAINER_BY_IMAGE] = "image", [CONTAINER_BY_LABEL] = "label",
 };
 
-static void apply_nowhere(const char *path, void *data)
-{
-	(void)path;
-	(void)data;
-}
-
 /* Nothing is wrong with such a rule: what it names may come. */
 static void apply_tell_nothing(const struct config *c)
 {
@@ -427,7 +423,7 @@ static void apply_tell_nothing(const struct config *c)
 		if (is_of_cgroup(rule) && (rule->by || rule->kind != KIND_CGROUP) && !cgroups_are_v2())
 			printf("%s:%u: fits nothing now: %s: here cgroups are not of version 2, which it takes\n", c->path, rule->line,
 			       rule->name);
-		else if (rule->by && !find_containers(rule->by, rule->name, apply_nowhere, NULL))
+		else if (rule->by && !find_containers(rule->by, rule->name, NULL, NULL))
 			printf("%s:%u: fits nothing now: no container that runs here has the %s %s\n", c->path, rule->line,
 			       apply_by_words[rule->by], rule->name);
 		else if (is_of_cgroup(rule) && !rule->by && !fits_a_cgroup(rule->name))
@@ -530,6 +526,12 @@ static void apply_place(const char *path, void *data)
 		close(fd);
 }
 
+/* The cgroups of a rule, as they are now. Return: how many there are */
+static unsigned int apply_find(const struct rule *rule, void (*found)(const char *path, void *data), void *data)
+{
+	return rule->by ? find_containers(rule->by, rule->name, found, data) : find_places(rule->name, found, data);
+}
+
 static int apply_cgroup(const struct config *c, struct rule *rule, struct gpreempt *g, bool wait_for_it)
 {
 	struct visit visit = { .c = c, .rule = rule, .g = g, .places = rule->places, .nr_places = rule->nr_places };
@@ -537,7 +539,7 @@ static int apply_cgroup(const struct config *c, struct rule *rule, struct gpreem
 
 	rule->places = NULL;
 	rule->nr_places = 0;
-	nr = rule->by ? find_containers(rule->by, rule->name, apply_place, &visit) : find_places(rule->name, apply_place, &visit);
+	nr = apply_find(rule, apply_place, &visit);
 	if (!nr && !wait_for_it && rule->by)
 		visit.status = fail(EXIT_FAILED, "%s:%u: no container that runs here has the %s %s", c->path, rule->line,
 				    apply_by_words[rule->by], rule->name);
@@ -719,7 +721,7 @@ static void take_back(struct config *c)
 	if (!gpreempt_open(&g)) {
 		for (r = 0; r < c->nr_rules; r++)
 			if (is_of_cgroup(&c->rules[r]) && c->rules[r].nr_places)
-				find_places(c->rules[r].name, take_back_place, &(struct visit){ .rule = &c->rules[r], .g = g });
+				apply_find(&c->rules[r], take_back_place, &(struct visit){ .rule = &c->rules[r], .g = g });
 		nr = gpreempt_list_queues(g, &all, &queues);
 		for (i = 0; i < nr; i++)
 			take_back_process(c, g, &queues[i]);

@@ -9,11 +9,12 @@
 #include "container.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <fnmatch.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <json-c/json.h>
 
@@ -57,17 +58,13 @@ enum container_by container_word(const char *word)
 
 static json_object *container_read(const char *path)
 {
-	FILE *file = fopen(path, "re");
-	json_object *object = NULL;
-	char *text = NULL;
-	size_t room = 0;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	json_object *object;
 
-	if (!file)
+	if (fd < 0)
 		return NULL;
-	if (getdelim(&text, &room, '\0', file) > 0)
-		object = json_tokener_parse(text);
-	free(text);
-	fclose(file);
+	object = json_object_from_fd(fd);
+	close(fd);
 	return object;
 }
 
@@ -223,7 +220,8 @@ static void container_below(struct search *s, const char *path, unsigned int lev
 		place_add_path(&place, below + strlen(CGROUPS));
 		if (json_object_object_get_ex(s->ids, place.container, NULL)) {
 			s->nr++;
-			s->found(below, s->data);
+			if (s->found)
+				s->found(below, s->data);
 		} else if (!*place.container) {
 			container_below(s, below, level + 1);
 		}
@@ -236,7 +234,7 @@ static void container_below(struct search *s, const char *path, unsigned int lev
  * find_containers() - look for the cgroups of containers
  * @by: by what
  * @pattern: their name, image, or KEY=VALUE; `*`, `?` and `[...]` stand for anything there
- * @found: called with the directory of each
+ * @found: called with the directory of each; NULL: they are counted
  * @data: for @found
  *
  * Return: how many there are. Containers whose engine's files cannot be read are not there.

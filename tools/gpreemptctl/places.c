@@ -32,7 +32,8 @@ static void places_below(struct search *s, const char *path, const char *rest)
 
 	if (!*rest) {
 		s->nr++;
-		s->found(path, s->data);
+		if (s->found)
+			s->found(path, s->data);
 		return;
 	}
 	snprintf(part, sizeof(part), "%.*s", (int)length, rest);
@@ -57,7 +58,7 @@ static void places_below(struct search *s, const char *path, const char *rest)
 /**
  * find_places() - look for the cgroups of a name
  * @name: below /sys/fs/cgroup, or with it; may be a pattern
- * @found: called with the path of each
+ * @found: called with the path of each; NULL: they are counted
  * @data: for @found
  *
  * Return: how many there are.
@@ -72,23 +73,17 @@ unsigned int find_places(const char *name, void (*found)(const char *path, void 
 	return search.nr;
 }
 
-static void places_none(const char *path, void *data)
-{
-	(void)path;
-	(void)data;
-}
-
 /** fits_a_cgroup() - is there a cgroup of this name, in any hierarchy? */
 bool fits_a_cgroup(const char *name)
 {
 	char any[PATH_MAX];
 
-	if (find_places(name, places_none, NULL))
+	if (find_places(name, NULL, NULL))
 		return true;
 	if (cgroups_are_v2())
 		return false;
 	snprintf(any, sizeof(any), "*/%s", name);
-	return find_places(any, places_none, NULL);
+	return find_places(any, NULL, NULL);
 }
 
 static bool places_is_script(const char *path)

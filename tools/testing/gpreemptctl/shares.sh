@@ -398,6 +398,9 @@ gpreemptctl: $conf:3: no container that runs here has the image other/*"
 	kill $pid
 	wait $pid
 	is "messages" "$(cat "$err")" ""
+	stops "system.slice/docker-06$zeros.scope always
+system.slice/docker-07$zeros.scope always
+system.slice/docker-07$zeros.scope node"
 }
 
 # Files of engines may be half written, or of another engine.

@@ -430,14 +430,16 @@ rules_behind_one_that_fits_are_told()
 	END
 }
 
-labels_have_a_value()
+labels_have_a_value_and_words_are_whole()
 {
 	config 1 "3: a label is KEY=VALUE, not: tier; the line is ignored" \
-		"4: can never fit: line 2 has it already: tier=batch; the line is ignored" <<-'END'
+		"4: can never fit: line 2 has it already: tier=batch; the line is ignored" \
+		"5: not \`exe PATH\`, \`user NAME\`, \`cgroup DIR\`, \`container NAME\`, \`image IMAGE\` or \`label KEY=VALUE\`: e; the line is ignored" <<-'END'
 		[classes]
 		label tier=batch = batch
 		label tier = latency
 		label tier=batch = 5
+		e /bin/a = 5
 	END
 }
 
@@ -1296,7 +1298,7 @@ tap bad_lines_are_told_one_by_one bad_lines_are_told_one_by_one
 tap rules_that_can_never_fit_are_told rules_that_can_never_fit_are_told
 tap programs_that_can_never_run_are_told programs_that_can_never_run_are_told
 tap rules_behind_one_that_fits_are_told rules_behind_one_that_fits_are_told
-tap labels_have_a_value labels_have_a_value
+tap labels_have_a_value_and_words_are_whole labels_have_a_value_and_words_are_whole
 tap rules_that_fit_nothing_now_are_told rules_that_fit_nothing_now_are_told
 tap names_and_patterns_fit_processes names_and_patterns_fit_processes
 tap a_configuration_that_cannot_be_read_is_told a_configuration_that_cannot_be_read_is_told
