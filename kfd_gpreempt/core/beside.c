@@ -180,6 +180,14 @@ static bool beside_lower_waits(const struct gpreempt_policy_node *pn,
 	return false;
 }
 
+/* Has work below got no slots for as long as a turn? */
+static bool beside_keeps_slots(const struct gpreempt_policy_node *pn,
+			       struct gpreempt_policy_beside *b, u64 passed_ns)
+{
+	b->waits_ns = beside_lower_waits(pn, b) ? b->waits_ns + passed_ns : 0;
+	return b->waits_ns >= gpreempt_debt_turn_ns(pn);
+}
+
 /* It is late, or so it seems: it has the device alone. */
 static void beside_ends_trial(struct gpreempt_policy_beside *b)
 {
@@ -215,8 +223,7 @@ static void beside_compare_long(const struct gpreempt_policy_node *pn,
 	bool late = b->least_ns && b->kernel_ns > most_ns;
 
 	b->long_shared = true;
-	b->waits_ns = beside_lower_waits(pn, b) ? b->waits_ns + passed_ns : 0;
-	if (late || b->waits_ns >= gpreempt_debt_turn_ns(pn))
+	if (beside_keeps_slots(pn, b, passed_ns) || late)
 		beside_ends_long_trial(b, now_ns);
 }
 
@@ -267,8 +274,7 @@ static void beside_compare(const struct gpreempt_policy_node *pn, struct gpreemp
 	b->late_ns -= gpreempt_earlier(b->late_ns, due_ns);
 	b->launches += launches;
 	beside_shows(b, launches);
-	b->waits_ns = beside_lower_waits(pn, b) ? b->waits_ns + passed_ns : 0;
-	if (b->late_ns > beside_most_ns(b) || b->waits_ns >= gpreempt_debt_turn_ns(pn))
+	if (beside_keeps_slots(pn, b, passed_ns) || b->late_ns > beside_most_ns(b))
 		beside_ends_trial(b);
 }
 

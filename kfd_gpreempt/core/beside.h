@@ -34,7 +34,7 @@ static inline u64 gpreempt_beside_silent_until(const struct gpreempt_policy_proc
 }
 
 /* Another kernel begins, if one did not end with the last launch. How long did that work? */
-static inline void beside_launched(struct gpreempt_policy_beside *b)
+static inline void beside_ends_kernel(struct gpreempt_policy_beside *b)
 {
 	if (!b->long_shared && b->kernel_ns >= GPREEMPT_LONG_KERNEL_NS &&
 	    (!b->least_ns || b->kernel_ns < b->least_ns))
@@ -54,7 +54,7 @@ static inline void gpreempt_beside_note(struct gpreempt_policy_process *p, u64 n
 		return;
 	b->launched = p->launches - b->seen;
 	if (b->launched)
-		beside_launched(b);
+		beside_ends_kernel(b);
 	b->seen = p->launches;
 	b->noted_ns = now_ns;
 }

@@ -9,13 +9,6 @@
 #include "level.h"
 #include "turn.h"
 
-/* Whose turn is it? */
-static noinline void turn_look_at_shares(struct gpreempt_policy_node *pn, u64 now_ns)
-{
-	if (pn->shares->look(pn, now_ns))
-		gpreempt_level_find_busy(pn, now_ns);
-}
-
 /* It is off the device with work, and no request keeps it off. */
 static bool turn_starves(const struct gpreempt_policy_queue *q)
 {
@@ -39,7 +32,7 @@ static bool turn_is_due(const struct gpreempt_policy_node *pn,
 			const struct gpreempt_policy_queue *q, u64 now_ns)
 {
 	return turn_joins(pn, q, now_ns) || (gpreempt_debt_due(pn, q->process) &&
-					       turn_starves(q) && !level_relief_is_elsewhere(q));
+					     turn_starves(q) && !level_relief_is_elsewhere(q));
 }
 
 /* A job that waits for itself has its turn as one. */
@@ -153,7 +146,7 @@ static bool turn_end(struct gpreempt_policy_node *pn)
  * Whose turn is it? May be called again when more is known of waves: only a turn without work ends
  * before its time then.
  */
-static noinline void turn_find_debtor(struct gpreempt_policy_node *pn, u64 now_ns)
+static void turn_find_debtor(struct gpreempt_policy_node *pn, u64 now_ns)
 {
 	const struct gpreempt_policy_queue *q, *first = NULL;
 	bool changed;
@@ -184,8 +177,8 @@ static noinline void turn_find_debtor(struct gpreempt_policy_node *pn, u64 now_n
  */
 void gpreempt_turn_find(struct gpreempt_policy_node *pn, u64 now_ns)
 {
-	if (pn->nr_entities)
-		turn_look_at_shares(pn, now_ns);
+	if (pn->nr_entities && pn->shares->look(pn, now_ns))
+		gpreempt_level_find_busy(pn, now_ns);
 	if (pn->owing || pn->turn || pn->jobs)
 		turn_find_debtor(pn, now_ns);
 }

@@ -31,7 +31,7 @@ static void gang_begin(struct gpreempt_policy_node *pn)
  * its turn on all of them when it has it there. Two jobs cannot leave for each other so.
  */
 static u64 gang_out_elsewhere(const struct gpreempt_policy_node *pn,
-			       const struct gpreempt_policy_job *job)
+			      const struct gpreempt_policy_job *job)
 {
 	if (pn->ops->rotates)
 		return pn->ops->credits ? job->out_before_until_ns : 0;
@@ -43,9 +43,8 @@ static u64 gang_out_elsewhere(const struct gpreempt_policy_node *pn,
  * for long is no news for them: otherwise queues that wait for each other on two nodes would keep
  * each other at work for ever.
  */
-static int gang_look(const struct gpreempt_policy_node *pn,
-					      struct gpreempt_policy_queue *q, int demand,
-					      u64 now_ns)
+static int gang_look(const struct gpreempt_policy_node *pn, struct gpreempt_policy_queue *q,
+		     int demand, u64 now_ns)
 {
 	const struct gpreempt_policy_job *job = q->process->job;
 
@@ -66,8 +65,8 @@ static int gang_look(const struct gpreempt_policy_node *pn,
  * Until when has another node no room in its budget for what is at the level here? A job that it
  * does not let begin there would only wait here. 0: not all of the level is of such jobs.
  */
-static u64 gang_shut(const struct gpreempt_policy_node *pn, const struct level *level,
-			bool assume, u64 now_ns)
+static u64 gang_shut(const struct gpreempt_policy_node *pn, const struct level *level, bool assume,
+		     u64 now_ns)
 {
 	const struct gpreempt_policy_queue *q;
 	u64 until_ns = 0;
@@ -99,7 +98,7 @@ static s32 gang_top_of(const struct gpreempt_policy_queue *q)
  * works here, and is off no other node.
  */
 static void gang_pay_leaving(const struct gpreempt_policy_node *pn,
-			       struct gpreempt_policy_job *job, u64 now_ns)
+			     struct gpreempt_policy_job *job, u64 now_ns)
 {
 	u64 heard_ns = job->heard_left_ns, served_ns = 0;
 
@@ -181,9 +180,8 @@ gang_first_by_rank(const struct gpreempt_policy_node *pn)
  * Where ranks move, the order of the nodes is that order. What it leaves for a node before this one
  * is that node's word, which those behind this one hear as well.
  */
-static bool gang_is_out(const struct gpreempt_policy_node *pn,
-			  const struct gpreempt_policy_queue *q,
-			  const struct gpreempt_policy_queue *first)
+static bool gang_is_out(const struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q,
+			const struct gpreempt_policy_queue *first)
 {
 	bool rotates = pn->ops->rotates, yields = q->verdict == GPREEMPT_VERDICT_YIELDS;
 
