@@ -6,10 +6,9 @@
 
 The patches are those of the table `series` beside this file. The base is the kernel's own source
 (/usr/src/linux-source-SERIES.tar.xz, or --src), of the base of dkms/hooks.list without --series.
-What only the DKMS package needs is left out: CONFIG_KFD_GPREEMPT comes from Kconfig, compat.h has
-what that version of the kernel needs, the interface's header is in include/uapi. Patches are from
-and signed off by whoever calls this (git config user.name, user.email): the sign-off is theirs to
-give.
+They leave out what only the DKMS package needs: CONFIG_KFD_GPREEMPT comes from Kconfig, compat.h has
+what that version of the kernel needs, the interface's header is in include/uapi. The caller is the
+author of the patches and signs them off (git config user.name, user.email).
 """
 import argparse
 import glob
@@ -40,7 +39,7 @@ Against Linux {release}; the same source builds out of tree with DKMS,
 where its tests are: selftests, a virtual GPU on which the driver runs
 without hardware, and a harness for the decisions.
 
-What has not been shown: any of this on hardware.
+None of this has run on hardware yet.
 """
 
 
@@ -52,6 +51,12 @@ def run(*command, **more):
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, **more).stdout
 
 
+def read(name):
+    """A file of the tree"""
+    with open(os.path.join(TOP, name)) as f:
+        return f.read()
+
+
 class Patch:
     def __init__(self, subject):
         self.subject, self.text = subject, []
@@ -60,22 +65,21 @@ class Patch:
 
 def read_series():
     patches = []
-    with open(os.path.join(TOP, "dist/upstream/series")) as lines:
-        for number, line in enumerate(lines, 1):
-            if line.startswith("#") or not line.strip():
-                continue
-            if line.startswith("\t"):
-                patches[-1].text.append(line.strip())
-                continue
-            word, rest = line.rstrip("\n").split(None, 1)
-            if word == "patch":
-                patches.append(Patch(rest))
-            elif word == "copy":
-                patches[-1].copy.append(rest.split())
-            elif word in ("file", "option", "hook"):
-                getattr(patches[-1], word).extend(rest.split())
-            else:
-                die(f"dist/upstream/series:{number}: {word} is no word of this table")
+    for number, line in enumerate(read("dist/upstream/series").split("\n"), 1):
+        if line.startswith("#") or not line.strip():
+            continue
+        if line.startswith("\t"):
+            patches[-1].text.append(line.strip())
+            continue
+        word, rest = line.split(None, 1)
+        if word == "patch":
+            patches.append(Patch(rest))
+        elif word == "copy":
+            patches[-1].copy.append(rest.split())
+        elif word in ("file", "option", "hook"):
+            getattr(patches[-1], word).extend(rest.split())
+        else:
+            die(f"dist/upstream/series:{number}: {word} is no word of this table")
     return patches
 
 
@@ -139,9 +143,7 @@ class Stage:
         self.files, self.options, self.hooks = [], [], []
 
     def text_of(self, name):
-        with open(os.path.join(TOP, "kfd_gpreempt", name)) as f:
-            text = f.read()
-        text = reduced(text, self.version, self.options)
+        text = reduced(self.source(name), self.version, self.options)
         text = re.sub(r'#include "gpreempt_config\.h".*\n', "", text)
         text = text.replace('#include "uapi/linux/kfd_gpreempt.h"', "#include <uapi/linux/kfd_gpreempt.h>")
         if name == "Kbuild":
@@ -156,15 +158,15 @@ class Stage:
 
     def kbuild(self, text):
         """The objects whose sources are there, and the flags; without what the DKMS build has"""
-        lines = ["# SPDX-License-Identifier: MIT", "#",
-                 "# Kbuild - objects of kfd_gpreempt; backends.c is a part of kfd_device_queue_manager.c", "#"]
+        head = ["# SPDX-License-Identifier: MIT", "#",
+                "# Kbuild - objects of kfd_gpreempt; backends.c is a part of kfd_device_queue_manager.c"]
         objects = []
         for name, words in re.findall(r"^gpreempt-(\S+|\$\(and [^)]*\),\S+) :?\+?= (.*)$", text.replace("\\\n", " "), re.M):
             option = re.findall(r"CONFIG_KFD_GPREEMPT_(\w+)", name)
             if set(option) <= set(self.options):
                 objects += [f"gpreempt-{name} += {o}" for o in self.objects(words)]
         flags = text[text.index("GPREEMPT_FILES :="):text.index("\nendif\n")]
-        return "\n".join(lines[:3] + ["ifneq ($(CONFIG_KFD_GPREEMPT),)"] + objects + [flags, "endif", ""])
+        return "\n".join(head + ["ifneq ($(CONFIG_KFD_GPREEMPT),)"] + objects + [flags, "endif", ""])
 
     def objects(self, words):
         prefix = ""
@@ -177,8 +179,7 @@ class Stage:
                 yield prefix + word
 
     def kconfig(self):
-        with open(os.path.join(TOP, "Kconfig")) as f:
-            entries = re.split(r"^(?=config )", f.read(), flags=re.M)[1:]
+        entries = re.split(r"^(?=config )", read("Kconfig"), flags=re.M)[1:]
         wanted = {"KFD_GPREEMPT" if o == "KFD_GPREEMPT" else f"KFD_GPREEMPT_{o}" for o in self.options}
         return "".join("\n" + e.strip("\n") + "\n" for e in entries if e.split()[1] in wanted)
 
@@ -191,8 +192,7 @@ class Stage:
                 f.write(self.kconfig())
         if not self.hooks:
             return
-        with open(hooks_list()) as f:
-            head, *stanzas = re.split(r"\n(?=hook\t)", f.read())
+        head, *stanzas = hooks_list()
         listed = os.path.join(base, ".hooks.list")
         with open(listed, "w") as f:
             f.write("\n".join([head] + [s for s in stanzas if s.split()[1] in self.hooks]) + "\n")
@@ -218,12 +218,12 @@ class Stage:
 
     @staticmethod
     def source(name):
-        with open(os.path.join(TOP, "kfd_gpreempt", name)) as f:
-            return f.read()
+        return read(os.path.join("kfd_gpreempt", name))
 
 
 def hooks_list():
-    return os.environ.get("HOOKS_LIST", os.path.join(TOP, "dkms/hooks.list"))
+    """The list's head, and its stanzas"""
+    return re.split(r"\n(?=hook\t)", read(os.path.abspath(os.environ["HOOKS_LIST"]) if "HOOKS_LIST" in os.environ else "dkms/hooks.list"))
 
 
 def complete(patches):
@@ -231,11 +231,9 @@ def complete(patches):
     tree = os.path.join(TOP, "kfd_gpreempt")
     there = {os.path.relpath(f, tree) for f in glob.glob(f"{tree}/**/*", recursive=True) if re.search(r"(\.[ch]|Kbuild)$", f)}
     files = [f for p in patches for f in p.file]
-    with open(os.path.join(TOP, "Kconfig")) as f:
-        options = {o or "KFD_GPREEMPT" for o in re.findall(r"^config KFD_GPREEMPT_?(\w*)", f.read(), re.M)}
-    with open(hooks_list()) as f:
-        # Those of AMD's driver package alone are in no patch.
-        hooks = {s.split()[1] for s in re.split(r"\n(?=hook\t)", f.read())[1:] if not re.search(r"\nseries(\s+amd-\S+)+\n", s)}
+    options = {o or "KFD_GPREEMPT" for o in re.findall(r"^config KFD_GPREEMPT_?(\w*)", read("Kconfig"), re.M)}
+    # Those of AMD's driver package alone are in no patch.
+    hooks = {s.split()[1] for s in hooks_list()[1:] if not re.search(r"\nseries(\s+amd-\S+)+\n", s)}
     known = {"file": there, "option": options, "hook": hooks}
     named = {"file": files, "option": [o for p in patches for o in p.option], "hook": [h for p in patches for h in p.hook]}
     for kind, names in named.items():
