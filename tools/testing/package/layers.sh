@@ -52,10 +52,7 @@ host()
 missing()
 {
 	# What backends.c makes is a part of the driver's file.
-	find "$place/out" -name '*.o' -exec nm {} + | awk '
-	$2 ~ /^[A-Za-z]$/ && NF == 3 { defined[$3] }
-	$1 == "U" && $2 ~ /^(kfd_)?gpreempt_/ { used[$2] }
-	END { for (name in used) if (!(name in defined) && name !~ /^gpreempt_backend/) print name " is missing" }'
+	find "$place/out" -name '*.o' -exec nm {} + | awk -v besides='^gpreempt_backend' -f "$TOP/tools/testing/package/missing.awk"
 }
 
 objects()

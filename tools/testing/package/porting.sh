@@ -15,8 +15,7 @@ src=$scratch/src
 repo=$scratch/repo
 patches=$scratch/patches
 out=$scratch/out
-export GIT_AUTHOR_NAME=test GIT_AUTHOR_EMAIL=test@localhost GIT_COMMITTER_NAME=test GIT_COMMITTER_EMAIL=test@localhost
-export GIT_CONFIG_COUNT=2 GIT_CONFIG_KEY_0=user.name GIT_CONFIG_VALUE_0=test GIT_CONFIG_KEY_1=user.email GIT_CONFIG_VALUE_1=test@localhost
+git_as_test
 
 sources()
 {
@@ -44,7 +43,7 @@ git_am()
 	cp -r "$src"/. "$repo/"
 	git -C "$repo" add -A
 	git -C "$repo" commit -qm base
-	find "$patches" -name "*.patch" ! -name "0000-*" | sort | xargs git -C "$repo" am -q
+	patches_of "$patches" | xargs git -C "$repo" am -q
 	# What DKMS builds: the same hooks, the same scheduler.
 	diff -r -x Kconfig -x '*.o' -x '.*' -x '*.ur-safe' "$built/$AMD/amdkfd" "$repo/$AMD/amdkfd"
 	is "files of the scheduler" "$(cd "$repo/$AMD/kfd_gpreempt" && find . | sort)" "$(cd "$TOP/kfd_gpreempt" && find . | sort)"
@@ -59,7 +58,7 @@ checkpatch()
 	# shellcheck disable=SC2046 # words
 	perl "$scripts" --no-tree --no-summary --terse \
 		--ignore FILE_PATH_CHANGES,EMBEDDED_FILENAME,COMPLEX_MACRO,TRAILING_SEMICOLON,MACRO_ARG_UNUSED,SPACING,YIELD,LONG_LINE,LONG_LINE_COMMENT,LONG_LINE_STRING \
-		$(find "$patches" -name "*.patch" ! -name "0000-*") >"$out" 2>&1 || true
+		$(patches_of "$patches") >"$out" 2>&1 || true
 	is "checkpatch" "$(cat "$out")" ""
 }
 
@@ -68,9 +67,8 @@ compile()
 {
 	local object=$scratch/tree/$AMD/$1 options
 
-	options=$(sed -n 's/^config \(.*\)/-DCONFIG_\1=1/p' "$TOP/Kconfig" | paste -sd' ')
-
-	sed -n '1s/^savedcmd_[^ ]* := //p' "$(dirname "$built/$AMD/$1")/.$(basename "$1").cmd" | sed 's/^ccache //; s/ ; .*//' |
+	options=$(options_of "$TOP/Kconfig")
+	recorded "$(dirname "$built/$AMD/$1")/.$(basename "$1").cmd" |
 		sed "s|$built/drivers|$scratch/tree/drivers|g; s| -c -o | $options -I$repo/include -c -o |" >"$scratch/command"
 	(cd "/lib/modules/$KVER/build" && bash "$scratch/command")
 	nm "$object" | grep -q gpreempt || { echo "nothing of the scheduler in $1"; return 1; }
@@ -78,9 +76,7 @@ compile()
 
 compiles()
 {
-	mkdir -p "$scratch/tree/$AMD/amdgpu"
-	ln -s "$built/$AMD"/{include,pm,display,acp,amdxcp} "$scratch/tree/$AMD/"
-	ln -s "$built/$AMD/amdgpu"/*.h "$scratch/tree/$AMD/amdgpu/"
+	linked_tree "$scratch/tree"
 	cp -r "$repo/$AMD"/{amdkfd,kfd_gpreempt} "$scratch/tree/$AMD/"
 	compile kfd_gpreempt/core/node.o
 	compile amdkfd/kfd_device_queue_manager.o

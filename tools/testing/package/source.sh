@@ -101,7 +101,7 @@ kernel_doc()
 # arguments CMD: what the compiler got for an object, without the output and the dependencies
 arguments()
 {
-	sed -n '1s/^savedcmd_[^ ]* := //p' "$1" | sed 's/^ccache //; s/^[^ ]* //; s/ ;.*//; s/ -Wp,-MMD,[^ ]*//; s/ -c -o [^ ]*//'
+	recorded "$1" | sed 's/^[^ ]* //; s/ -c -o [^ ]*//'
 }
 
 # ours FILE: the warnings about our files
@@ -148,8 +148,8 @@ w1()
 	! command -v ccache >/dev/null || ccache=ccache
 	cd "/lib/modules/$KVER/build"
 	for cmd in "${units[@]}"; do
-		eval "set -- $(arguments "$cmd" | sed -E 's/ -Wno-(unused-but-set-variable|unused-const-variable|packed-not-aligned|format-overflow|format-truncation|stringop-truncation)//g')"
-		CCACHE_DIR=${CCACHE_DIR:-$GPREEMPT_CACHE/ccache} $ccache "${cc:-gcc}" "$@" -Wmissing-format-attribute -Wmissing-include-dirs -Wunused-const-variable -c -o "$scratch/w1.o" 2>&1
+		eval "set -- $(arguments "$cmd" | with_w1)"
+		CCACHE_DIR=${CCACHE_DIR:-$GPREEMPT_CACHE/ccache} $ccache "${cc:-gcc}" "$@" -c -o "$scratch/w1.o" 2>&1
 	done >"$scratch/w1" || true
 	ours "$scratch/w1" | sort -u >"$scratch/w1.ours"
 	none "$scratch/w1.ours"

@@ -3,7 +3,7 @@
 #
 # upstream.sh - each patch of `make upstream-series' builds with those before it alone, and is clean
 #
-# Compiled is what a patch leaves of kfd_gpreempt/, and the files of amdkfd that it changes, with the commands that the test build
+# It compiles what a patch leaves of kfd_gpreempt/, and the files of amdkfd that it changes, with the commands that the test build
 # recorded and the warnings of W=1. Touches: $BUILD/upstream, ccache.
 set -u
 TOP=$(cd "$(dirname "$0")/../../.." && pwd)
@@ -24,21 +24,19 @@ tree=$place/tree
 patches=$place/patches
 longest=1500
 core="drm/amdkfd: call the scheduler"
-export GIT_AUTHOR_NAME=test GIT_AUTHOR_EMAIL=test@localhost GIT_COMMITTER_NAME=test GIT_COMMITTER_EMAIL=test@localhost
-export GIT_CONFIG_COUNT=2 GIT_CONFIG_KEY_0=user.name GIT_CONFIG_VALUE_0=test GIT_CONFIG_KEY_1=user.email GIT_CONFIG_VALUE_1=test@localhost
+git_as_test
 export CCACHE_DIR=${CCACHE_DIR:-$GPREEMPT_CACHE/ccache}
 
 makes_series()
 {
 	rm -rf "$place"
-	mkdir -p "$repo" "$tree/$AMD/amdgpu"
+	mkdir -p "$repo"
 	"$TOP/dist/upstream/make_series.py" --src "$source" --series "$series" "$patches" >"$scratch/made" || return 1
 	tar -C "$repo" --strip-components=1 -xf "$source" "linux-source-$series"/{Makefile,"$AMD/amdkfd"}
 	git init -q "$repo"
 	git -C "$repo" add -A
 	git -C "$repo" commit -qm base
-	ln -s "$built/$AMD"/{include,pm,display,acp,amdxcp} "$tree/$AMD/"
-	ln -s "$built/$AMD/amdgpu"/*.h "$tree/$AMD/amdgpu/"
+	linked_tree "$tree"
 	ln -s "$repo/$AMD"/{amdkfd,kfd_gpreempt} "$tree/$AMD/"
 }
 
@@ -46,9 +44,9 @@ small()
 {
 	local patch lines
 
-	for patch in "$patches"/*.patch; do
+	for patch in $(patches_of "$patches"); do
 		lines=$(sed -n 's/^ [0-9]* files\{0,1\} changed, \([0-9]*\) insertion.*/\1/p' "$patch" | tail -n 1)
-		[ "${patch##*/}" = 0000-cover-letter.patch ] || [ "$lines" -le $longest ] || { echo "${patch##*/} adds $lines lines, over $longest"; return 1; }
+		[ "$lines" -le $longest ] || { echo "${patch##*/} adds $lines lines, over $longest"; return 1; }
 	done
 }
 
@@ -57,7 +55,7 @@ commands()
 {
 	local options object like record
 
-	options=$(sed -n 's/^config \(KFD_GPREEMPT.*\)/-DCONFIG_\1=1/p' "$repo/$AMD/amdkfd/Kconfig" | paste -sd' ')
+	options=$(options_of "$repo/$AMD/amdkfd/Kconfig")
 	{
 		sed -n 's|^gpreempt-.* += \(.*\)|kfd_gpreempt/\1|p' "$repo/$AMD/kfd_gpreempt/Kbuild"
 		sed -n 's|^+++ b/'"$AMD"'/\(amdkfd/.*\)\.c$|\1.o|p' "$1"
@@ -69,9 +67,8 @@ commands()
 		[ "${object#kfd_gpreempt}" = "$object" ] || like=kfd_gpreempt/core/node.o
 		record=$built/$AMD/$(dirname "$like")/.$(basename "$like").cmd
 		[ -e "$record" ] || { echo "there is no $record" >&2; exit 1; }
-		echo "$(sed -n '1s/^savedcmd_[^ ]* := //p' "$record" | sed 's/ ; .*//; s/ -Wp,-MMD,[^ ]*//' |
-			sed -E 's/ -Wno-(unused-but-set-variable|unused-const-variable|packed-not-aligned|format-overflow|format-truncation|stringop-truncation)//g' |
-			sed "s|$built/drivers|$tree/drivers|g; s|${like%.o}\.c|${object%.o}.c|; s| -c -o [^ ]*| -Wunused-const-variable -Wmissing-include-dirs $options -I$repo/include -c -o $place/objects/$object|")"
+		echo "ccache $(recorded "$record" | with_w1 |
+			sed "s|$built/drivers|$tree/drivers|g; s|${like%.o}\.c|${object%.o}.c|; s| -c -o [^ ]*| $options -I$repo/include -c -o $place/objects/$object|")"
 	done
 }
 
@@ -86,10 +83,7 @@ compile()
 		tr '\n' '\0' <'$place/commands' | xargs -0 -n 1 -P 2 bash -c" >"$place/log" 2>&1 || { tail -n 20 "$place/log"; return 1; }
 	grep -E 'kfd_gpreempt/[a-z_/]*\.[ch]:[^/]*: (warning|error):' "$place/log" | sort -u >"$place/warnings"
 	[ ! -s "$place/warnings" ] || { cat "$place/warnings"; return 1; }
-	find "$place/objects" -name '*.o' -exec nm {} + | awk '
-	$2 ~ /^[A-Za-z]$/ && NF == 3 { defined[$3] }
-	$1 == "U" && $2 ~ /^(__)?(kfd_)?gpreempt_/ { used[$2] }
-	END { for (name in used) if (!(name in defined)) print name " is missing" }' >"$place/missing"
+	find "$place/objects" -name '*.o' -exec nm {} + | awk -f "$TOP/tools/testing/package/missing.awk" >"$place/missing"
 	[ ! -s "$place/missing" ] || { cat "$place/missing"; return 1; }
 	is "objects that are not there" "$(wc -l <"$place/commands")" "$(find "$place/objects" -name '*.o' | wc -l)"
 }
@@ -113,21 +107,23 @@ finds_missing()
 	git -C "$repo" checkout -q "HEAD~$1"
 	echo 'void gpreempt_node_mistake(void) { gpreempt_hqd_ask(); }' >>"$repo/$AMD/kfd_gpreempt/core/node.c"
 	sed -i '1i void gpreempt_hqd_ask(void); void gpreempt_node_mistake(void);' "$repo/$AMD/kfd_gpreempt/core/node.c"
-	! compile "$patches/$2" >"$scratch/found" || { echo "nothing was found"; return 1; }
+	! compile "$2" >"$scratch/found" || { echo "nothing was found"; return 1; }
 	has "$scratch/found" "gpreempt_hqd_ask is missing"
 }
 
 makes_series || { echo "Bail out! the series is not made"; exit 1; }
-nr=$(find "$patches" -name '0*.patch' ! -name '0000-*' | wc -l)
-nr_core=$(grep -lF "] $core" "$patches"/0*.patch | grep -v cover | sed 's|.*/\(0*\)\([0-9]*\)-.*|\2|')
+nr=$(patches_of "$patches" | wc -l)
+# shellcheck disable=SC2046 # words
+last_of_core=$(grep -lF "] $core" $(patches_of "$patches"))
+nr_core=$(patches_of "$patches" | grep -nxF "$last_of_core" | cut -d: -f1)
 plan $((nr + 3))
 tap "no patch adds more than $longest lines" small
 n=0
-for patch in $(find "$patches" -name '0*.patch' ! -name '0000-*' | sort); do
+for patch in $(patches_of "$patches"); do
 	n=$((n + 1))
 	tap "patch $n of $nr builds: $(basename "$patch" .patch | cut -d- -f2-)" builds "$patch"
 done
 tap "the first $nr_core are a core without layers" core_is_alone "$nr_core" $((nr - nr_core))
-tap "a call of what comes later would be found" finds_missing $((nr - nr_core)) "$(basename "$(find "$patches" -name "$(printf %04d "$nr_core")-*")")"
+tap "a call of what comes later would be found" finds_missing $((nr - nr_core)) "$last_of_core"
 rm -rf "$place"
 finish

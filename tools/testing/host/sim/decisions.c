@@ -816,6 +816,13 @@ static void endless_narrow_fills(void)
 	print_lost();
 }
 
+static void print_high_and_low(void)
+{
+	simulate();
+	printf("high %.1f %%, low %.1f %%", pct(0), pct(1));
+	print_lost();
+}
+
 /* Long kernels that share all slots with others are slower beside them. */
 static void long_splits(void)
 {
@@ -823,9 +830,7 @@ static void long_splits(void)
 	config.device.splits = true;
 	add_endless(HIGH, 1, 3 * SEC)->units = 60;
 	add_endless(LOW, 1, 2 * MS)->units = 90;
-	simulate();
-	printf("high %.1f %%, low %.1f %%", pct(0), pct(1));
-	print_lost();
+	print_high_and_low();
 }
 
 /* Long kernels whose workgroups take turns in all slots of the device */
@@ -836,9 +841,7 @@ static void long_wide(void)
 	add_endless(HIGH, 1, 3 * SEC);
 	config.classes[0].rounds = 1000;
 	add_endless(LOW, 1, 2 * MS)->units = 20;
-	simulate();
-	printf("high %.1f %%, low %.1f %%", pct(0), pct(1));
-	print_lost();
+	print_high_and_low();
 }
 
 /*
