@@ -47,6 +47,7 @@ machine()
 # step STATUS ARGUMENTS...: of step.c
 step()
 {
+	[ -x "$built/${release:-installed}" ] || skip "libslurm-dev is not installed"
 	status "$1" "$built/${release:-installed}" "${@:2}"
 }
 
