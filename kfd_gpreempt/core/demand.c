@@ -260,13 +260,10 @@ void gpreempt_demand_block(struct gpreempt_policy_queue *q,
 			   const struct gpreempt_policy_params *params, u64 now_ns)
 {
 	u64 after_ns = GPREEMPT_TRY_SHARE * params->blocked_ns,
-	    most_ns = gpreempt_later(after_ns, GPREEMPT_TRY_MAX_NS);
+	    most_ns = gpreempt_later(after_ns, GPREEMPT_RETRY_MAX_NS);
 
 	q->seen.blocked = true;
-	/* The shift is bounded: what is left of it does not matter any more. */
-	q->seen.try_ns =
-		now_ns +
-		gpreempt_earlier(after_ns << (q->seen.tries < 16 ? q->seen.tries : 16), most_ns);
+	q->seen.try_ns = now_ns + demand_retry_ns(after_ns, q->seen.tries, most_ns);
 }
 
 /**
@@ -539,7 +536,7 @@ bool gpreempt_demand_watch(struct gpreempt_policy_queue *q, u64 passed_ns, u64 n
 	b->launches += launches;
 	if (q->seen.waves_ns == now_ns && q->seen.waves)
 		b->ran_ns += passed_ns;
-	if (b->launches >= GPREEMPT_PILES_LAUNCHES) {
+	if (b->launches >= GPREEMPT_KERNELS_LEAST) {
 		b->left_ns += came * (b->ran_ns / b->launches);
 		if (!q->spared)
 			b->left_ns -= gpreempt_earlier(b->left_ns, passed_ns);
@@ -565,5 +562,5 @@ void gpreempt_demand_learn_gap(struct gpreempt_policy_gaps *gaps, u64 gap_ns, u6
 	if (gaps->nr < GPREEMPT_GAPS_MOST)
 		gaps->nr++;
 	gaps->longest_ns = gpreempt_later(
-		gap_ns, gaps->longest_ns - gaps->longest_ns / GPREEMPT_GAP_FADE_SHARE);
+		gap_ns, gaps->longest_ns - gaps->longest_ns / GPREEMPT_FOLLOW_SHARE);
 }
