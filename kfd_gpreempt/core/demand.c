@@ -185,12 +185,13 @@ void gpreempt_demand_set_waves(struct gpreempt_policy_queue *q, u32 waves, u64 n
  * queue were saved, it has none as soon as the count has been zero for a moment: the CP may be
  * about to write what it saved. If some were saved, it has none once the count was zero for as long
  * as all turns take. Looks that are further apart than turns may each miss the queue's own turn:
- * they do not add up.
+ * they do not add up, unless looks may be no closer.
  */
 void gpreempt_demand_counted(const struct gpreempt_policy_node *pn, struct gpreempt_policy_queue *q,
 			     u32 waves, bool may_hide, u64 now_ns)
 {
-	u64 look_ns = gpreempt_later(pn->params.poll_ns, pn->params.interval_ns),
+	u64 look_ns = gpreempt_later(gpreempt_later(pn->params.poll_ns, pn->params.interval_ns),
+				     pn->cost_ns),
 	    apart_ns = gpreempt_later(GPREEMPT_TURN_NS, 2 * look_ns);
 
 	if (!waves && !demand_had_its_turn(pn, q) && now_ns - q->seen.waves_ns > apart_ns)
