@@ -324,6 +324,71 @@ cgroup system.slice/lxc-*.scope = never"
 	has "$err" "$conf:2: system.slice/lxc-*.scope: No such file"
 }
 
+# weighed CGROUP NICE IDLE: the kernel says so of its part of the CPUs
+weighed()
+{
+	mkdir -p "$top/$1"
+	echo "$2" >"$top/$1/cpu.weight.nice"
+	echo "$3" >"$top/$1/cpu.idle"
+}
+
+# What is cleared shows as priority 0.
+less_of_the_cpus_is_less_of_the_gpus()
+{
+	local pid
+
+	machine
+	weighed system.slice 0 0
+	weighed system.slice/a.service 5 0
+	weighed system.slice/a.service/inner 19 0
+	weighed system.slice/b.service -20 0
+	weighed batch.slice 0 1
+	weighed batch.slice/kept.service 3 0
+	apply 0 <<-'END'
+		[classes]
+		cgroup batch.slice/kept.service = normal
+		cpu.weight = follow
+		cgroup system.slice/b.service = -50
+		cgroup batch.slice = latency
+	END
+	is "set" "$(sort "$MACHINE/set")" "batch.slice priority -13
+batch.slice/kept.service priority 7
+system.slice/a.service priority 2
+system.slice/a.service/inner priority -12
+system.slice/b.service priority -50"
+	rm "$MACHINE/set"
+	printf '[classes]\ncpu.weight = follow\n' >"$conf"
+	"$built/ctl" apply --follow -i 0.05 "$conf" 2>"$err" &
+	pid=$!
+	becomes 4 eval 'grep -c . "$MACHINE/set" 2>/dev/null'
+	# Other weights, and one that is new
+	weighed system.slice/a.service 0 0
+	weighed batch.slice/kept.service 0 1
+	weighed late.slice 1 0
+	becomes 7 eval 'grep -c . "$MACHINE/set"'
+	kill $pid
+	wait $pid
+	is "messages" "$(cat "$err")" ""
+	is "while it runs" "$(sed -n 5,7p "$MACHINE/set" | sort)" "batch.slice/kept.service priority -13
+late.slice priority 6
+system.slice/a.service priority 0"
+	is "taken back" "$(sed 1,7d "$MACHINE/set" | sort)" "batch.slice priority 0
+batch.slice/kept.service priority 0
+late.slice priority 0
+system.slice/a.service/inner priority 0"
+}
+
+weights_of_cpus_are_followed_or_not()
+{
+	machine
+	printf '[classes]\ncpu.weight = batch\ncpu.weight = follow\ncpu.weight = follow\ncpu.weight x = follow\n' >"$conf"
+	status 1 ctl apply --check "$conf" >"$scratch/out"
+	is "messages" "$(cat "$err")" "gpreemptctl: $conf:2: not follow: batch; the line is ignored
+gpreemptctl: $conf:4: can never fit: line 3 has it already: cpu.weight; the line is ignored
+gpreemptctl: $conf:5: neither a priority (-1023..1023) nor a class (latency, normal, batch): follow; the line is ignored"
+	is "told" "$(cat "$scratch/out")" "$conf:3: fits nothing now: no cgroup has less than the normal weight"
+}
+
 # docker ID NAME IMAGE LABELS: Docker notes it, and has a cgroup for it
 docker()
 {
@@ -512,12 +577,12 @@ gpreemptctl: set runtime=50000 period=100000: does not fit; nothing changed"
 	is "message" "$(cat "$err")" "gpreemptctl: set runtime=5: the module knows of no reservations; update it"
 }
 
-plan 14
+plan 16
 must "builds without warnings" builds_without_warnings
 for t in containers_have_a_share_by_annotation_or_class containers_may_not_have_more_than_their_share \
 	containers_that_ask_need_shares containers_that_ask_for_nothing_start containers_that_ask_are_told \
 	weights_that_do_not_count_are_told cgroups_follow_stops_by_command_or_configuration \
-	patterns_name_the_cgroups_that_there_are containers_are_found_by_name_image_or_label containers_that_come_later_are_found \
+	patterns_name_the_cgroups_that_there_are containers_are_found_by_name_image_or_label containers_that_come_later_are_found less_of_the_cpus_is_less_of_the_gpus weights_of_cpus_are_followed_or_not \
 	files_of_engines_may_be_anything containers_follow_stops_by_annotation_or_configuration \
 	reservations_are_answered_with_figures; do
 	tap $t $t
