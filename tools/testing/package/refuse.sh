@@ -9,6 +9,7 @@
 build=$TOP/dkms/build.sh
 series=${KVER%%.*}.$(echo "$KVER" | cut -d. -f2)
 foreign=6.1.0-40-amd64
+version=$(sed -n 's/^PACKAGE_VERSION="\(.*\)"$/\1/p' "$TOP/dkms.conf")
 out=$scratch/out
 src=$scratch/src
 
@@ -54,6 +55,45 @@ install_on_foreign()
 	refused "$out" "$TOP/dkms/install.sh" --kver $foreign --root "$scratch/root"
 	has "$out" "apt-get install $(named kernel-image) "
 	[ ! -e "$scratch/root" ]
+}
+
+install_into_destdir()
+{
+	local what
+
+	for what in install uninstall; do
+		refused "$out" env BUILD="$scratch/b" make -s -C "$TOP" "$what" DESTDIR="$scratch/root" KVER="$KVER"
+		has "$out" "cannot be installed into DESTDIR=$scratch/root"
+		has "$out" "make deb"
+	done
+	[ ! -e "$scratch/root" ]
+}
+
+# A dkms that is called is noted.
+dry_run()
+{
+	local install=("$TOP/dkms/install.sh" --kver "$KVER" --root "$scratch/root" --dry-run)
+
+	mkdir "$scratch/dkms"
+	printf '#!/bin/sh\necho "$*" >>"%s"\n' "$scratch/called" >"$scratch/dkms/dkms"
+	chmod +x "$scratch/dkms/dkms"
+	PATH=$scratch/dkms:$PATH "${install[@]}" >"$out"
+	[ ! -e "$scratch/root" ]
+	is "commands of DKMS" "$(sed -n 's/^kfd_gpreempt: would run: dkms \([a-z]* [^ ]*\) .*/\1/p' "$out" | tr '\n' ' ')" \
+		"add kfd_gpreempt/$version build kfd_gpreempt/$version install kfd_gpreempt/$version "
+	has "$out" "/usr/src/kfd_gpreempt-$version/"
+	# ... and the reverse of an installation that there is
+	mkdir -p "$scratch/root/var/lib/dkms/kfd_gpreempt/$version" "$scratch/root/usr/src/kfd_gpreempt-$version"
+	ln -s nowhere "$scratch/root/var/lib/dkms/kfd_gpreempt/$version/source"
+	find "$scratch/root" >"$scratch/before"
+	PATH=$scratch/dkms:$PATH "${install[@]}" --remove >"$out"
+	has "$out" "would run: dkms remove kfd_gpreempt/$version --all"
+	find "$scratch/root" | diff "$scratch/before" -
+	[ ! -e "$scratch/called" ] || { cat "$scratch/called"; return 1; }
+	rm -r "$scratch/root"
+	# The front door has it.
+	BUILD=$scratch/b make -s -C "$TOP" install KVER="$KVER" DRIVER=kernel DRY_RUN=1 >"$out" || true
+	has "$out" "kfd_gpreempt: dry run: nothing is changed"
 }
 
 series_removed()
@@ -275,10 +315,12 @@ dkms_failure()
 	is "files installed" "$(find "$scratch/fail/lib" -name '*.ko*')" ""
 }
 
-plan 27
+plan 29
 tap "headers and source of $KVER are accepted" matching
 tap "a series without hooks is refused, with the packages that bring one that has" no_series
 tap "install on such a kernel says the same and touches nothing" install_on_foreign
+tap "install into DESTDIR is refused, and says what takes it" install_into_destdir
+tap "a dry run says what would be done, and does nothing" dry_run
 tap "a missing series folder is refused" series_removed
 tap "missing headers are refused" no_headers
 tap "a kernel without amdgpu is refused" no_amdgpu
