@@ -7,11 +7,14 @@
  */
 #include "doctor.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#define PCI_DEVICES	"/sys/bus/pci/devices"
 
 /* @text: what to do, in JSON as @member; NULL: nothing */
 static void report(struct report *r, const char *word, const char *question, const char *found, const char *member, const char *text)
@@ -58,8 +61,33 @@ static void check_series(struct report *r, const struct driver *d)
 	       "boot a kernel of one of these series; DKMS builds for each that is installed with its headers");
 }
 
+/* PCI's classes of displays, and of accelerators that have none; AMD's sound devices are of its vendor as well. */
+static bool doctor_sees_gpu(void)
+{
+	DIR *folder = opendir(PCI_DEVICES);
+	struct dirent *entry;
+	bool found = false;
+	char path[512], vendor[16], class[16];
+
+	while (folder && !found && (entry = readdir(folder))) {
+		snprintf(path, sizeof(path), PCI_DEVICES "/%s/vendor", entry->d_name);
+		if (entry->d_name[0] == '.' || read_text(path, vendor, sizeof(vendor)) < 0 || strcmp(vendor, "0x1002"))
+			continue;
+		snprintf(path, sizeof(path), PCI_DEVICES "/%s/class", entry->d_name);
+		found = read_text(path, class, sizeof(class)) >= 0 && (!strncmp(class, "0x03", 4) || !strncmp(class, "0x12", 4));
+	}
+	if (folder)
+		closedir(folder);
+	return found;
+}
+
 static void check_module(struct report *r, const struct driver *d)
 {
+	if (!d->loaded && !doctor_sees_gpu()) {
+		answer(r, false, "there is an AMD GPU", "no",
+		       "nothing can be scheduled on this machine: PCI has no display or accelerator of AMD (lspci -d 1002:)");
+		return;
+	}
 	answer(r, d->loaded, "amdgpu is loaded", d->loaded ? "yes" : "no",
 	       "modprobe amdgpu; if that fails, the kernel log says why (an unsigned module under Secure Boot, for instance)");
 	if (d->loaded)
