@@ -29,9 +29,9 @@ static void report(struct report *r, const char *word, const char *question, con
 	json_object_array_add(r->checks, o);
 	if (r->json)
 		return;
-	printf("%-4s %s: %s\n", word, question, found);
+	fprintf(r->out, "%-4s %s: %s\n", word, question, found);
 	if (text)
-		printf("     -> %s\n", text);
+		fprintf(r->out, "     -> %s\n", text);
 }
 
 /** answer() - a question is answered; if not well, @remedy says what to do */
@@ -320,34 +320,46 @@ static void check_nodes(struct report *r)
 	gpreempt_close(g);
 }
 
+static void doctor_check_all(struct report *r, const struct driver *d)
+{
+	check_module(r, d);
+	/* AMD's package is for kernels of other series as well. */
+	if (!d->hooked && !d->amd && !d->amd_source)
+		check_series(r, d);
+	check_dkms(r, d);
+	check_secure_boot(r);
+	doctor_check_images(r);
+	if (d->hooked) {
+		check_version(r, d);
+		check_cwsr(r);
+		check_enabled(r);
+		check_rights(r);
+		check_cgroups(r);
+		check_nodes(r);
+	}
+	if (d->loaded) {
+		check_idle_eviction(r);
+		check_slots(r);
+		check_hip(r);
+		check_debuggers(r);
+	}
+}
+
 int cmd_doctor(const struct options *o)
 {
-	struct report r = { .checks = json_object_new_array(), .json = o->json };
+	struct report r = { .json = o->json, .out = stdout };
 	json_object *document;
 	struct driver d;
 
+	if (o->json && o->report)
+		return fail(EXIT_USAGE, "doctor: --json or --report, not both");
 	find_driver(&d);
-	check_module(&r, &d);
-	/* AMD's package is for kernels of other series as well. */
-	if (!d.hooked && !d.amd && !d.amd_source)
-		check_series(&r, &d);
-	check_dkms(&r, &d);
-	check_secure_boot(&r);
-	doctor_check_images(&r);
-	if (d.hooked) {
-		check_version(&r, &d);
-		check_cwsr(&r);
-		check_enabled(&r);
-		check_rights(&r);
-		check_cgroups(&r);
-		check_nodes(&r);
-	}
-	if (d.loaded) {
-		check_idle_eviction(&r);
-		check_slots(&r);
-		check_hip(&r);
-		check_debuggers(&r);
-	}
+	if (o->report)
+		r.out = begin_bundle(o->report, &d);
+	if (!r.out)
+		return EXIT_FAILED;
+	r.checks = json_object_new_array();
+	doctor_check_all(&r, &d);
 	if (o->json) {
 		document = new_document();
 		json_object_object_add(document, "checks", r.checks);
@@ -355,6 +367,8 @@ int cmd_doctor(const struct options *o)
 	} else {
 		json_object_put(r.checks);
 	}
+	if (o->report && !end_bundle(r.out, o->report))
+		return EXIT_FAILED;
 	if (!d.hooked)
 		return EXIT_NO_MODULE;
 	return r.bad ? EXIT_FAILED : EXIT_DONE;

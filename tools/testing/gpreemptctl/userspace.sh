@@ -772,12 +772,16 @@ loaded()
 	done
 }
 
-# doctor_on STATUS TEXT...: what doctor says on that machine is in $scratch/out
+# doctor_on STATUS [--report FILE] TEXT...: what doctor says on that machine is in $scratch/out
 doctor_on()
 {
-	local wanted=$1 text
+	local wanted=$1 text arguments=()
 
 	shift
+	if [ "${1:-}" = --report ]; then
+		arguments=("$1" "$2")
+		shift 2
+	fi
 	status=0
 	PATH=$scratch/made-up/bin:$PATH unshare --mount bash -c '
 		set -e
@@ -785,7 +789,7 @@ doctor_on()
 			mount -t tmpfs fake "/$place"
 			cp -a "$0/${place##*/}/." "/$place/"
 		done
-		LD_PRELOAD=$2 exec "$1" doctor' "$scratch/made-up" "$prefix/usr/bin/gpreemptctl" "$scratch/device.so" >"$scratch/out" 2>"$err" || status=$?
+		LD_PRELOAD=$2 exec "$1" doctor "${@:3}"' "$scratch/made-up" "$prefix/usr/bin/gpreemptctl" "$scratch/device.so" "${arguments[@]}" >"$scratch/out" 2>"$err" || status=$?
 	is "messages" "$(cat "$err")" ""
 	is "exit status" "$status" "$wanted"
 	for text; do
@@ -828,6 +832,41 @@ doctor_knows_machines_without_a_gpu()
 	new_machine
 	loaded ""
 	doctor_on 3 "ok   amdgpu is loaded: yes"
+}
+
+# A made-up machine, and a program whose command line and environment are nobody's business
+doctor_reports_without_secrets()
+{
+	local file=$scratch/report.txt program made=$scratch/made-up word
+
+	can_make_up_a_machine
+	new_machine
+	loaded "" gpreempt_enable=Y kfd_gpreempt_version="$version" num_kcq=8
+	kfd_node 1 51234 "simd_count=320 num_cp_queues=24"
+	mkdir -p "$made/sys/class/kfd/kfd/gpreempt/51234/tunables" "$made/sys/kernel/debug/kfd"
+	echo 12 >"$made/sys/class/kfd/kfd/gpreempt/51234/checks"
+	echo 80 >"$made/sys/class/kfd/kfd/gpreempt/51234/tunables/poll_us"
+	echo "node 51234 polling" >"$made/sys/kernel/debug/kfd/gpreempt_dump"
+	printf '#!/bin/sh\necho "[1.0] amdgpu: made up"\necho "[2.0] usb: other"\n' >"$made/bin/dmesg"
+	chmod +x "$made/bin/dmesg"
+	PASSWORD=secret1 sleep 600.0 600.2 &
+	program=$!
+	kfd_queues $program 51234 0 0
+	doctor_on 1
+	cp "$scratch/out" "$scratch/answers"
+	doctor_on 1 --report "$file" "$file has versions, " "Left out: their command lines and environments"
+	kill $program
+	is "mode" "$(stat -c %a "$file")" 600
+	for word in "gpreemptctl $version" "kfd_gpreempt $version" "num_kcq 8" "checks 12" "poll_us 80" "node 51234 polling" "amdgpu: made up" "$program (sleep)"; do
+		has "$file" "$word"
+	done
+	sed -n '/^== doctor/,/^$/p' "$file" | sed '1d;$d' | diff "$scratch/answers" -
+	not grep -nE "secret|600\.2|usb" "$file"
+	# What is there is not written over.
+	status 1 ctl doctor --report "$file" >"$scratch/out"
+	has "$err" "$file: File exists"
+	wrong 'doctor: --json or --report, not both' doctor --json --report "$file"
+	wrong 'list does not take --report' list --report "$file"
 }
 
 doctor_knows_whose_driver_it_is()
@@ -1307,7 +1346,7 @@ scripts_are_clean()
 	linted tools/testing/gpreemptctl/*.sh tools/testing/deps.sh
 }
 
-plan 39
+plan 40
 must builds_without_warnings builds_without_warnings
 tap builds_into_one_folder_take_turns builds_into_one_folder_take_turns
 tap wrong_usage_is_told wrong_usage_is_told
@@ -1330,6 +1369,7 @@ tap completion_offers_what_there_is completion_offers_what_there_is
 must install_puts_everything_in_place install_puts_everything_in_place
 tap doctor_knows_secure_boot doctor_knows_secure_boot
 tap doctor_knows_machines_without_a_gpu doctor_knows_machines_without_a_gpu
+tap doctor_reports_without_secrets doctor_reports_without_secrets
 tap doctor_knows_whose_driver_it_is doctor_knows_whose_driver_it_is
 tap device_node_has_the_rights_of_dev_kfd device_node_has_the_rights_of_dev_kfd
 tap who_may_not_open_it_is_told_what_does who_may_not_open_it_is_told_what_does
