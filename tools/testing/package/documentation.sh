@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # documentation.sh - the documentation builds without a warning; it names every tunable, file, command, option and metric; alert rules and
-# dashboard speak of metrics that there are; every file says its licence
+# dashboard speak of metrics that there are
 #
 # Builds into $BUILD/htmldocs. Parameters and commands against their own references: suite source.
 . "$(dirname "$0")/lib.sh"
@@ -325,24 +325,7 @@ known_metrics()
 	done
 }
 
-licences()
-{
-	local name
-
-	cd "$TOP"
-	# Formats without comments, patches, samples, and pages of the front.
-	git ls-files 2>/dev/null | grep -vE '\.(md|json|json\.in|table|scd|patch|pc\.in)$|^debian/|^LICENSES/|^\.|^Documentation/ABI/|\.conf$|\.(allow|config|kconfig)$' >"$scratch/files"
-	[ -s "$scratch/files" ] || skip "no git"
-	while read -r f; do
-		[ ! -f "$f" ] || head -n 4 "$f" | grep -q 'SPDX-License-Identifier' || echo "$f"
-	done <"$scratch/files" >"$scratch/without"
-	is "files without a licence" "$(tr '\n' ' ' <"$scratch/without")" ""
-	for name in $(xargs -d '\n' -a "$scratch/files" sed -n 's/.*SPDX-License-Identifier: *\([A-Za-z0-9.-]*\).*/\1/p' | sort -u); do
-		[ -e "LICENSES/$name" ] || { echo "no LICENSES/$name"; return 1; }
-	done
-}
-
-plan 12
+plan 11
 must "the documentation builds without a warning" builds
 tap "a warning fails the build" warnings_count
 tap "every parameter, tunable, file, ioctl, option, function and metric is named in it" everything_is_named
@@ -354,5 +337,4 @@ tap "the queries for time used find pods and Slurm jobs" used
 tap "the dashboard says who waits and who is off" dashboard
 tap "the dashboard calls GPUs by their PCI address" legends
 tap "rules and dashboard use metrics that there are" known_metrics
-tap "every file names a licence whose text is there" licences
 finish
