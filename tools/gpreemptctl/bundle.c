@@ -2,7 +2,7 @@
 /*
  * bundle.c - gpreemptctl doctor --report FILE: what belongs to a report about a machine, as text
  *
- * Whoever sends it can read it first. What could be a secret of a program or a user is not looked at.
+ * It can be read before it is sent. What could be a secret of a program or a user is not looked at.
  */
 #include "doctor.h"
 
@@ -21,7 +21,7 @@
 static const char bundle_words[] =
 	"versions, parameters of amdgpu, doctor's answers, files of each GPU, the scheduler's dump, and of the kernel log the lines "
 	"about amdgpu, kfd and gpreempt. Programs have their pids and names in it. Left out: their command lines and environments, "
-	"names of users and of the machine, and events, which nobody keeps";
+	"names of users and of the machine, and events, which are not kept";
 
 static void bundle_copy(FILE *out, FILE *from)
 {

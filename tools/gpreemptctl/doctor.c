@@ -61,7 +61,7 @@ static void check_series(struct report *r, const struct driver *d)
 	       "boot a kernel of one of these series; DKMS builds for each that is installed with its headers");
 }
 
-/* PCI's classes of displays, and of accelerators that have none; AMD's sound devices are of its vendor as well. */
+/* By PCI's classes of displays and accelerators: AMD's sound devices are of its vendor as well. */
 static bool doctor_sees_gpu(void)
 {
 	DIR *folder = opendir(PCI_DEVICES);
