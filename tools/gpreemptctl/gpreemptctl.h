@@ -51,6 +51,7 @@ enum {
 	GIVEN_BY		= 1 << 17,
 	GIVEN_CSV		= 1 << 18,
 	GIVEN_SINCE		= 1 << 19,
+	GIVEN_REPORT		= 1 << 20,
 };
 
 /**
@@ -76,6 +77,7 @@ enum {
  * @by_job: --by job
  * @csv: --csv
  * @since: --since
+ * @report: --report
  * @args: the command's words
  * @nr_args: their number
  */
@@ -101,6 +103,7 @@ struct options {
 	bool by_job;
 	bool csv;
 	const char *since;
+	const char *report;
 	char **args;
 	int nr_args;
 };

@@ -46,7 +46,7 @@ static const char doc[] =
 	"  stats                           counters of all nodes\n"
 	"  report [-g GPU]                 of nodes that observe: would it help here, what would it cost?\n"
 	"  apply [FILE] [--follow|--check] do what /etc/gpreempt.conf says\n"
-	"  doctor                          is everything in place? what to do?\n"
+	"  doctor [--report FILE]          is everything in place? what to do?\n"
 	"  probe-hang [-p PID [-g GPU -q QUEUE]] [--bound-ms N] [--preempt]\n"
 	"                                  can what is busy be preempted?\n"
 	"\n"
@@ -72,6 +72,7 @@ enum {
 	OPT_BY,
 	OPT_CSV,
 	OPT_SINCE,
+	OPT_REPORT,
 };
 
 static const struct argp_option argp_options[] = {
@@ -94,6 +95,7 @@ static const struct argp_option argp_options[] = {
 	{ "by", OPT_BY, "KEY", 0, "list, top: a line for each job, user and place on each GPU (job), or for each queue (queue)", 0 },
 	{ "csv", OPT_CSV, NULL, 0, "account: a table for programs", 0 },
 	{ "since", OPT_SINCE, "FILE", 0, "account: only what came after this output of account --json", 0 },
+	{ "report", OPT_REPORT, "FILE", 0, "doctor: a file to attach to a report about this machine", 0 },
 	{ "json", OPT_JSON, NULL, 0, "For programs; schema_version counts incompatible changes", 0 },
 	{ "prometheus", OPT_PROMETHEUS, NULL, 0, "stats, account: for Prometheus' textfile collector", 0 },
 	{ 0 }
@@ -103,7 +105,7 @@ static const struct argp_option argp_options[] = {
 static const char *const option_names[] = {
 	"--pid", "--gpu", "--queue", "--cgroup", "--priority or --class", "--for", "--interval", "--unbounded", "--follow", "--check",
 	"--count", "--json", "--prometheus", "--bound-ms", "--preempt", "--tree", "--stay", "--by",
-	"--csv", "--since",
+	"--csv", "--since", "--report",
 };
 
 #define TARGET	(GIVEN_PID | GIVEN_GPU | GIVEN_QUEUE)
@@ -142,7 +144,7 @@ static const struct command {
 	{ "stats", cmd_stats, GIVEN_JSON | GIVEN_PROMETHEUS, 0, false },
 	{ "report", cmd_report, GIVEN_GPU | GIVEN_JSON, 0, false },
 	{ "apply", cmd_apply, GIVEN_FOLLOW | GIVEN_CHECK | GIVEN_INTERVAL, 1, false },
-	{ "doctor", cmd_doctor, GIVEN_JSON, 0, false },
+	{ "doctor", cmd_doctor, GIVEN_JSON | GIVEN_REPORT, 0, false },
 	{ "probe-hang", cmd_probe_hang, TARGET | GIVEN_BOUND | GIVEN_PREEMPT | GIVEN_JSON, 0, false },
 };
 
@@ -359,6 +361,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case OPT_SINCE:
 		o->given |= GIVEN_SINCE;
 		o->since = arg;
+		break;
+	case OPT_REPORT:
+		o->given |= GIVEN_REPORT;
+		o->report = arg;
 		break;
 	case OPT_CHECK:
 		o->given |= GIVEN_CHECK;
