@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# documentation.sh - the documentation builds without a warning; it names every tunable, file, command, option and metric; alert rules and
+# documentation.sh - the documentation builds without a warning, and its links lead somewhere; it names every tunable, file, command, option and metric; alert rules and
 # dashboard speak of metrics that there are; every file says its licence
 #
 # Builds into $BUILD/htmldocs. Parameters and commands against their own references: suite source.
@@ -19,6 +19,35 @@ builds()
 {
 	"$TOP/Documentation/build" "$html"
 	is "pages" "$(( $(find "$html" -name '*.html' | wc -l) > 20 ))" 1
+}
+
+# Links, and what a forge shows: it executes no includes, and knows no roles of Sphinx.
+pages_hold()
+{
+	"$TOP/tools/testing/package/pages.py" "${1:-$TOP/Documentation}" "${2:-$html}" >"$scratch/pages"
+	is "mistakes" "$(cat "$scratch/pages")" ""
+}
+
+page_mistakes_are_seen()
+{
+	local want
+
+	mkdir -p "$scratch/pages-copy" "$scratch/pages-html"
+	cp "$TOP"/Documentation/*.rst "$scratch/pages-copy/"
+	printf '\nSee design.rst and :doc:`faq`.\n\n.. include:: faq.rst\n' >>"$scratch/pages-copy/testing.rst"
+	sed -i '/<faq.rst>/d' "$scratch/pages-copy/index.rst"
+	echo '<a href="a.html#no">x</a> <a href="b.html">y</a> <ul><li></li></ul>' >"$scratch/pages-html/a.html"
+	not pages_hold "$scratch/pages-copy" "$scratch/pages-html"
+	for want in "design.rst is no link" "does not show :doc:\`faq\`" "does not show .. include::" "no sentence about faq.rst" \
+		"a.html#no has no such section" "b.html is not there" "1 empty bullets"; do
+		grep -qF "$want" "$scratch/pages" || { echo "not seen: $want"; return 1; }
+	done
+}
+
+generated()
+{
+	"$TOP/Documentation/rules.py" --check
+	"$TOP/Documentation/tunables.py" --check
 }
 
 warnings_count()
@@ -267,8 +296,11 @@ licences()
 	done
 }
 
-plan 10
+plan 13
 must "the documentation builds without a warning" builds
+tap "pages made from sources are up to date" generated
+tap "links lead somewhere, and a forge shows all that is on a page" pages_hold
+tap "mistakes in pages would be seen" page_mistakes_are_seen
 tap "a warning fails the build" warnings_count
 tap "every parameter, tunable, file, ioctl, option, function and metric is named in it" everything_is_named
 tap "something that is not would be missed" something_is_missed
