@@ -50,6 +50,25 @@ generated()
 	"$TOP/Documentation/tunables.py" --check
 }
 
+# As bench.py --document does, with what a made-up run has reached: nothing.
+tables_are_put()
+{
+	PYTHONPATH=$TOP/tools/testing/bench:$TOP/tools/testing python3 - "$TOP/Documentation/performance.rst" <<-'END'
+		import re, sys
+		import document
+		with open(sys.argv[1]) as f:
+		    page = f.read()
+		bench = {"summary": {}, "thresholds": [], "model": {"device": "made up " * 20}}
+		new = document.put_tables(page, bench)
+		parts = re.findall(r"(?s)\.\. begin (\w+)\n\n(.*?)\n\n\.\. end \1\n", new)
+		assert [name for name, _ in parts] == ["GOALS", "THRESHOLDS", "MODEL"], parts
+		assert "made up" in parts[2][1] and "8.9 us" not in parts[0][1] and "1.026" not in parts[1][1], parts
+		assert not re.search(r" -( |$)", "".join(table for _, table in parts), re.M), "a bullet for a cell"
+		assert max(map(len, parts[2][1].split("\n"))) <= 100, "a long line"
+		assert document.put_tables(new, bench) == new
+	END
+}
+
 warnings_count()
 {
 	mkdir -p "$scratch/copy"
@@ -296,11 +315,12 @@ licences()
 	done
 }
 
-plan 13
+plan 14
 must "the documentation builds without a warning" builds
 tap "pages made from sources are up to date" generated
 tap "links lead somewhere, and a forge shows all that is on a page" pages_hold
 tap "mistakes in pages would be seen" page_mistakes_are_seen
+tap "the bench writes its tables into the page, with no bullet for a cell" tables_are_put
 tap "a warning fails the build" warnings_count
 tap "every parameter, tunable, file, ioctl, option, function and metric is named in it" everything_is_named
 tap "something that is not would be missed" something_is_missed
