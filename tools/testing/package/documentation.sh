@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# documentation.sh - the documentation builds without a warning; it names every tunable, file, command, option and metric; alert rules and
-# dashboard speak of metrics that there are
+# documentation.sh - the documentation builds without a warning, and its links lead somewhere; it names every tunable, file, command, option and
+# metric; alert rules and dashboard speak of metrics that there are
 #
 # Builds into $BUILD/htmldocs. Parameters and commands against their own references: suite source.
 . "$(dirname "$0")/lib.sh"
@@ -19,6 +19,54 @@ builds()
 {
 	"$TOP/Documentation/build" "$html"
 	is "pages" "$(( $(find "$html" -name '*.html' | wc -l) > 20 ))" 1
+}
+
+# Links, and what a forge shows: it executes no includes, and knows no roles of Sphinx.
+pages_hold()
+{
+	"$TOP/tools/testing/package/pages.py" "${1:-$TOP/Documentation}" "${2:-$html}" >"$scratch/pages"
+	is "mistakes" "$(cat "$scratch/pages")" ""
+}
+
+page_mistakes_are_seen()
+{
+	local want
+
+	mkdir -p "$scratch/pages-copy" "$scratch/pages-html"
+	cp "$TOP"/Documentation/*.rst "$scratch/pages-copy/"
+	printf '\nSee design.rst and :doc:`faq`.\n\n.. include:: faq.rst\n' >>"$scratch/pages-copy/testing.rst"
+	sed -i '/<faq.rst>/d' "$scratch/pages-copy/index.rst"
+	echo '<a href="a.html#no">x</a> <a href="b.html">y</a> <ul><li></li></ul>' >"$scratch/pages-html/a.html"
+	not pages_hold "$scratch/pages-copy" "$scratch/pages-html"
+	for want in "design.rst is no link" "does not show :doc:\`faq\`" "does not show .. include::" "no sentence about faq.rst" \
+		"a.html#no has no such section" "b.html is not there" "1 empty bullets"; do
+		grep -qF "$want" "$scratch/pages" || { echo "not seen: $want"; return 1; }
+	done
+}
+
+generated()
+{
+	"$TOP/Documentation/rules.py" --check
+	"$TOP/Documentation/tunables.py" --check
+}
+
+# As bench.py --document does, with what a made-up run has reached: nothing.
+tables_are_put()
+{
+	PYTHONPATH=$TOP/tools/testing/bench:$TOP/tools/testing python3 - "$TOP/Documentation/performance.rst" <<-'END'
+		import re, sys
+		import document
+		with open(sys.argv[1]) as f:
+		    page = f.read()
+		bench = {"summary": {}, "thresholds": [], "model": {"device": "made up " * 20}}
+		new = document.put_tables(page, bench)
+		parts = re.findall(r"(?s)\.\. begin (\w+)\n\n(.*?)\n\n\.\. end \1\n", new)
+		assert [name for name, _ in parts] == ["GOALS", "THRESHOLDS", "MODEL"], parts
+		assert "made up" in parts[2][1] and "8.9 us" not in parts[0][1] and "1.026" not in parts[1][1], parts
+		assert not re.search(r" -( |$)", "".join(table for _, table in parts), re.M), "a bullet for a cell"
+		assert max(map(len, parts[2][1].split("\n"))) <= 100, "a long line"
+		assert document.put_tables(new, bench) == new
+	END
 }
 
 warnings_count()
@@ -325,8 +373,12 @@ known_metrics()
 	done
 }
 
-plan 11
+plan 15
 must "the documentation builds without a warning" builds
+tap "pages made from sources are up to date" generated
+tap "links lead somewhere, and a forge shows all that is on a page" pages_hold
+tap "mistakes in pages would be seen" page_mistakes_are_seen
+tap "the bench writes its tables into the page, with no bullet for a cell" tables_are_put
 tap "a warning fails the build" warnings_count
 tap "every parameter, tunable, file, ioctl, option, function and metric is named in it" everything_is_named
 tap "something that is not would be missed" something_is_missed

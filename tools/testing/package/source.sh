@@ -178,8 +178,7 @@ documented()
 	# shellcheck disable=SC2086 # words
 	undocumented $abi/sysfs-module-amdgpu-gpreempt $parameters || status=1
 	# shellcheck disable=SC2046
-	undocumented Documentation/tunables.txt $(echo "$parameters" | sed 's/^gpreempt_//') || status=1
-	grep -qx '.. include:: tunables.txt' "$TOP/Documentation/design.rst" || { echo "design.rst: without tunables.txt"; status=1; }
+	undocumented Documentation/tunables.rst $(echo "$parameters" | sed 's/^gpreempt_//') || status=1
 	# shellcheck disable=SC2046
 	undocumented $abi/sysfs-class-kfd-proc-gpreempt \
 		$(sed -n 's/^QUEUE_ATTRIBUTE(\([a-z_]*\),.*/\1/p' "$TOP/kfd_gpreempt/control/queue_sysfs.c") || status=1
