@@ -76,6 +76,8 @@ enum {
  * @by_job: --by job
  * @csv: --csv
  * @since: --since
+ * @help: --help
+ * @version: --version
  * @args: the command's words
  * @nr_args: their number
  */
@@ -101,6 +103,8 @@ struct options {
 	bool by_job;
 	bool csv;
 	const char *since;
+	bool help;
+	bool version;
 	char **args;
 	int nr_args;
 };

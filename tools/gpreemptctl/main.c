@@ -9,52 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *argp_program_version = "gpreemptctl " VERSION " (kfd_gpreempt)";
-
-static const char doc[] =
-	"Shows and steers the preemptive scheduling of GPU compute queues.\v"
-	"Commands:\n"
-	"  list [-p PID [-g GPU -q QUEUE]|--cgroup DIR] [--by job]\n"
-	"                                  queues: whose, how urgent, what they do; or jobs\n"
-	"  why [-p PID [-g GPU -q QUEUE]|--cgroup DIR]\n"
-	"                                  a sentence per queue: why it runs or does not\n"
-	"  status                          nodes: what the scheduler does\n"
-	"  set -p PID [-g GPU -q QUEUE] PRIORITY|CLASS|clear\n"
-	"  set -p PID --tree PRIORITY|CLASS      and what is below it: a container's init\n"
-	"  set --cgroup DIR PRIORITY|CLASS|clear\n"
-	"  set -p PID [-g GPU -q QUEUE] weight=N|deadline_us=N|exempt=0|1|waits_for=PID|follow_stop=always|never|node...\n"
-	"  set -p PID runtime=US [period=US]     reserve device time under edf; period= is the deadline\n"
-	"  set --cgroup DIR follow_stop=always|never|node\n"
-	"  job set -p PID [--tree] [--stay] ID         processes of one ID are decided about as one\n"
-	"  job set --cgroup DIR [--stay] [ID]          those of a cgroup; ID: otherwise its inode\n"
-	"  job clear -p PID|--cgroup DIR\n"
-	"  job list [-p PID|--cgroup DIR]  queues of jobs\n"
-	"  share set --cgroup DIR|job=ID weight=N|min=PERCENT|max=PERCENT...   of each device's time\n"
-	"  share clear --cgroup DIR|job=ID\n"
-	"  share list                      groups: what is set, and what they have had\n"
-	"  fits [runtime=US period=US] [-p PID] [-g GPU]   what is reserved, and would that fit as well?\n"
-	"  account [node|cgroup|job|process]... [-g GPU] [--csv|--prometheus] [--since FILE]\n"
-	"                                  who has used how much, those that have ended included\n"
-	"  run --priority N|--class C -- COMMAND...   with all its children\n"
-	"  preempt -p PID [-g GPU -q QUEUE] [--unbounded] [--for SECONDS | -- COMMAND...]\n"
-	"  resume -p PID [-g GPU -q QUEUE] whoever holds it\n"
-	"  hint -p PID [-g GPU -q QUEUE] [--for SECONDS]    its work comes soon: clear the device\n"
-	"  policy [NAME] [-g GPU]          show or choose how nodes decide\n"
-	"  tune [NAME[=VALUE]...] [-g GPU] show or change tunables\n"
-	"  top [--by job]                  live view (keys: q, p priority, w work, t time off, j jobs)\n"
-	"  events [-n N]                   what happens, line by line\n"
-	"  stats                           counters of all nodes\n"
-	"  report [-g GPU]                 of nodes that observe: would it help here, what would it cost?\n"
-	"  apply [FILE] [--follow|--check] do what /etc/gpreempt.conf says\n"
-	"  doctor                          is everything in place? what to do?\n"
-	"  probe-hang [-p PID [-g GPU -q QUEUE]] [--bound-ms N] [--preempt]\n"
-	"                                  can what is busy be preempted?\n"
-	"\n"
-	"PRIORITY is -1023..1023, larger is more urgent, 7 is normal. CLASS is latency (100), normal (7) or batch (-100).\n"
-	"\n"
-	"Exit status: 0 done, 1 failed, 2 wrong usage, 3 the module is missing or not ours, 4 not allowed; run: that of COMMAND;\n"
-	"probe-hang: 5 a queue does not respond, 6 of one it is not known.";
-
 enum {
 	OPT_CGROUP = 256,
 	OPT_JSON,
@@ -72,8 +26,11 @@ enum {
 	OPT_BY,
 	OPT_CSV,
 	OPT_SINCE,
+	OPT_USAGE,
+	OPT_VERSION,
 };
 
+/* In the order of the bits GIVEN_*, of which --priority and --class share one. */
 static const struct argp_option argp_options[] = {
 	{ "pid", 'p', "PID", 0, "The process", 0 },
 	{ "gpu", 'g', "GPU", 0, "The node, by its gpu_id", 0 },
@@ -87,26 +44,24 @@ static const struct argp_option argp_options[] = {
 	{ "follow", OPT_FOLLOW, NULL, 0, "apply: go on for processes to come", 0 },
 	{ "check", OPT_CHECK, NULL, 0, "apply: only say what is wrong with the file", 0 },
 	{ "count", 'n', "N", 0, "top, events: stop after N", 0 },
-	{ "bound-ms", OPT_BOUND_MS, "N", 0, "probe-hang: how long to watch, and how long a preemption may take", 0 },
-	{ "preempt", OPT_PREEMPT, NULL, 0, "probe-hang: preempt what shows nothing; if it hangs, the driver resets it or the GPU", 0 },
-	{ "tree", OPT_TREE, NULL, 0, "set, job set: with all processes below it", 0 },
-	{ "stay", OPT_STAY, NULL, 0, "job set: off one GPU, the job stays on the others", 0 },
-	{ "by", OPT_BY, "KEY", 0, "list, top: a line for each job, user and place on each GPU (job), or for each queue (queue)", 0 },
-	{ "csv", OPT_CSV, NULL, 0, "account: a table for programs", 0 },
-	{ "since", OPT_SINCE, "FILE", 0, "account: only what came after this output of account --json", 0 },
 	{ "json", OPT_JSON, NULL, 0, "For programs; schema_version counts incompatible changes", 0 },
 	{ "prometheus", OPT_PROMETHEUS, NULL, 0, "stats, account: for Prometheus' textfile collector", 0 },
+	{ "bound-ms", OPT_BOUND_MS, "N", 0, "probe-hang: how long to watch, and how long a preemption may take", 0 },
+	{ "preempt", OPT_PREEMPT, NULL, 0, "probe-hang: preempt what is silent; if it hangs, it is reset, or the GPU is", 0 },
+	{ "tree", OPT_TREE, NULL, 0, "set, job set: with all processes below it", 0 },
+	{ "stay", OPT_STAY, NULL, 0, "job set: off one GPU, the job stays on the others", 0 },
+	{ "by", OPT_BY, "KEY", 0, "list, top: a line for each queue (queue), or job, user and place (job)", 0 },
+	{ "csv", OPT_CSV, NULL, 0, "account: a table for programs", 0 },
+	{ "since", OPT_SINCE, "FILE", 0, "account: only what came after this output of account --json", 0 },
+	{ "help", 'h', NULL, OPTION_HIDDEN, NULL, 0 },
+	{ "usage", OPT_USAGE, NULL, OPTION_HIDDEN, NULL, 0 },
+	{ "version", OPT_VERSION, NULL, OPTION_HIDDEN, NULL, 0 },
 	{ 0 }
 };
 
-/* Names of the bits GIVEN_*, in their order. */
-static const char *const option_names[] = {
-	"--pid", "--gpu", "--queue", "--cgroup", "--priority or --class", "--for", "--interval", "--unbounded", "--follow", "--check",
-	"--count", "--json", "--prometheus", "--bound-ms", "--preempt", "--tree", "--stay", "--by",
-	"--csv", "--since",
-};
-
 #define TARGET	(GIVEN_PID | GIVEN_GPU | GIVEN_QUEUE)
+
+static int cmd_help(const struct options *o);
 
 /**
  * struct command - a command
@@ -115,6 +70,9 @@ static const char *const option_names[] = {
  * @takes: options, bits GIVEN_*
  * @most: words that it takes at most
  * @program: its words are another program's command line, which may stand after "--"
+ * @summary: what it does
+ * @usage: how it is called, line by line
+ * @example: one
  */
 static const struct command {
 	const char *name;
@@ -122,38 +80,245 @@ static const struct command {
 	unsigned int takes;
 	int most;
 	bool program;
+	const char *summary;
+	const char *usage;
+	const char *example;
 } commands[] = {
-	{ "list", cmd_list, TARGET | GIVEN_CGROUP | GIVEN_BY | GIVEN_JSON, 0, false },
-	{ "why", cmd_why, TARGET | GIVEN_CGROUP | GIVEN_JSON, 0, false },
-	{ "status", cmd_status, GIVEN_JSON, 0, false },
-	{ "set", cmd_set, TARGET | GIVEN_CGROUP | GIVEN_TREE, INT_MAX, false },
-	{ "job", cmd_job, TARGET | GIVEN_CGROUP | GIVEN_TREE | GIVEN_STAY | GIVEN_JSON, 2, false },
-	{ "fits", cmd_fits, GIVEN_PID | GIVEN_GPU | GIVEN_JSON, 2, false },
-	{ "share", cmd_share, GIVEN_CGROUP | GIVEN_JSON, INT_MAX, false },
-	{ "account", cmd_account, GIVEN_GPU | GIVEN_CSV | GIVEN_SINCE | GIVEN_JSON | GIVEN_PROMETHEUS, 4, false },
-	{ "run", cmd_run, GIVEN_PRIORITY, INT_MAX, true },
-	{ "preempt", cmd_preempt, TARGET | GIVEN_FOR | GIVEN_UNBOUNDED, INT_MAX, true },
-	{ "resume", cmd_resume, TARGET | GIVEN_JSON, 0, false },
-	{ "hint", cmd_hint, TARGET | GIVEN_FOR, 0, false },
-	{ "policy", cmd_policy, GIVEN_GPU | GIVEN_JSON, 1, false },
-	{ "tune", cmd_tune, GIVEN_GPU | GIVEN_JSON, INT_MAX, false },
-	{ "top", cmd_top, GIVEN_INTERVAL | GIVEN_COUNT | GIVEN_BY, 0, false },
-	{ "events", cmd_events, GIVEN_COUNT | GIVEN_JSON, 0, false },
-	{ "stats", cmd_stats, GIVEN_JSON | GIVEN_PROMETHEUS, 0, false },
-	{ "report", cmd_report, GIVEN_GPU | GIVEN_JSON, 0, false },
-	{ "apply", cmd_apply, GIVEN_FOLLOW | GIVEN_CHECK | GIVEN_INTERVAL, 1, false },
-	{ "doctor", cmd_doctor, GIVEN_JSON, 0, false },
-	{ "probe-hang", cmd_probe_hang, TARGET | GIVEN_BOUND | GIVEN_PREEMPT | GIVEN_JSON, 0, false },
+	{ "list", cmd_list, TARGET | GIVEN_CGROUP | GIVEN_BY | GIVEN_JSON, 0, false,
+	  "queues: whose, how urgent, what they do; or jobs",
+	  "list [-p PID [-g GPU -q QUEUE] | --cgroup DIR] [--by job]",
+	  "list --by job" },
+	{ "why", cmd_why, TARGET | GIVEN_CGROUP | GIVEN_JSON, 0, false,
+	  "a sentence per queue: why it runs or does not",
+	  "why [-p PID [-g GPU -q QUEUE] | --cgroup DIR]",
+	  "why -p $(pidof training)" },
+	{ "status", cmd_status, GIVEN_JSON, 0, false,
+	  "nodes: what the scheduler does",
+	  "status",
+	  "status --json" },
+	{ "set", cmd_set, TARGET | GIVEN_CGROUP | GIVEN_TREE, INT_MAX, false,
+	  "how urgent processes, queues and cgroups are; parameters of policies",
+	  "set -p PID PRIORITY|CLASS|clear\n"
+	  "set -p PID -g GPU -q QUEUE PRIORITY|CLASS|clear\n"
+	  "set -p PID --tree PRIORITY|CLASS        with all below it: a container's init\n"
+	  "set --cgroup DIR PRIORITY|CLASS|clear\n"
+	  "set -p PID [-g GPU -q QUEUE] weight=N|deadline_us=N\n"
+	  "set -p PID exempt=0|1|waits_for=PID|follow_stop=always|never|node\n"
+	  "set -p PID runtime=US [period=US]       reserve device time under edf\n"
+	  "set --cgroup DIR follow_stop=always|never|node",
+	  "set -p 4711 batch" },
+	{ "job", cmd_job, TARGET | GIVEN_CGROUP | GIVEN_TREE | GIVEN_STAY | GIVEN_JSON, 2, false,
+	  "processes that are decided about as one",
+	  "job set -p PID [--tree] [--stay] ID     processes of one ID\n"
+	  "job set --cgroup DIR [--stay] [ID]      those of a cgroup; ID: otherwise its inode\n"
+	  "job clear -p PID|--cgroup DIR\n"
+	  "job list [-p PID|--cgroup DIR]             queues of jobs",
+	  "job set -p $$ --tree 1" },
+	{ "share", cmd_share, GIVEN_CGROUP | GIVEN_JSON, INT_MAX, false,
+	  "how groups divide each GPU's time",
+	  "share set --cgroup DIR|job=ID weight=N|min=PERCENT|max=PERCENT|max=QUOTA/PERIOD|max=none...\n"
+	  "share clear --cgroup DIR|job=ID\n"
+	  "share list                                 what is set, and what they have had",
+	  "share set --cgroup web.slice min=20 max=5000/20000" },
+	{ "fits", cmd_fits, GIVEN_PID | GIVEN_GPU | GIVEN_JSON, 2, false,
+	  "what is reserved, and would that fit as well?",
+	  "fits [runtime=US period=US] [-p PID] [-g GPU]",
+	  "fits runtime=8000 period=20000" },
+	{ "account", cmd_account, GIVEN_GPU | GIVEN_CSV | GIVEN_SINCE | GIVEN_JSON | GIVEN_PROMETHEUS, 4, false,
+	  "who has used how much, those that have ended included",
+	  "account [node|cgroup|job|process]... [-g GPU] [--csv|--prometheus] [--since FILE]",
+	  "account cgroup --csv" },
+	{ "run", cmd_run, GIVEN_PRIORITY, INT_MAX, true,
+	  "run a program, with all its children, at a priority",
+	  "run --priority N|--class C -- COMMAND...",
+	  "run --class batch -- python train.py" },
+	{ "preempt", cmd_preempt, TARGET | GIVEN_FOR | GIVEN_UNBOUNDED, INT_MAX, true,
+	  "take queues off the device and keep them off",
+	  "preempt -p PID [-g GPU -q QUEUE] [--unbounded] [--for SECONDS | -- COMMAND...]",
+	  "preempt -p $(pidof training) --for 0.5" },
+	{ "resume", cmd_resume, TARGET | GIVEN_JSON, 0, false,
+	  "end all holds, whoever has them",
+	  "resume -p PID [-g GPU -q QUEUE]",
+	  "resume -p $(pidof training)" },
+	{ "hint", cmd_hint, TARGET | GIVEN_FOR, 0, false,
+	  "work comes soon: clear the device",
+	  "hint -p PID [-g GPU -q QUEUE] [--for SECONDS]",
+	  "hint -p $(pidof inference) --for 0.02" },
+	{ "policy", cmd_policy, GIVEN_GPU | GIVEN_JSON, 1, false,
+	  "show or choose how nodes decide: hpf, wfq, edf",
+	  "policy [NAME] [-g GPU]",
+	  "policy wfq -g 51234" },
+	{ "tune", cmd_tune, GIVEN_GPU | GIVEN_JSON, INT_MAX, false,
+	  "show or change tunables",
+	  "tune [NAME[=VALUE]...] [-g GPU]",
+	  "tune idle_evict_us=20000 -g 51234" },
+	{ "top", cmd_top, GIVEN_INTERVAL | GIVEN_COUNT | GIVEN_BY, 0, false,
+	  "live view (keys: q, p priority, w work, t time off, j jobs)",
+	  "top [--by job] [-i SECONDS] [-n N]",
+	  "top -i 0.5" },
+	{ "events", cmd_events, GIVEN_COUNT | GIVEN_JSON, 0, false,
+	  "what happens, line by line",
+	  "events [-n N]",
+	  "events -n 20" },
+	{ "stats", cmd_stats, GIVEN_JSON | GIVEN_PROMETHEUS, 0, false,
+	  "counters of all nodes",
+	  "stats [--prometheus]",
+	  "stats --json" },
+	{ "report", cmd_report, GIVEN_GPU | GIVEN_JSON, 0, false,
+	  "of nodes that observe: would it help here, what would it cost?",
+	  "report [-g GPU]",
+	  "report -g 51234" },
+	{ "apply", cmd_apply, GIVEN_FOLLOW | GIVEN_CHECK | GIVEN_INTERVAL, 1, false,
+	  "do what /etc/gpreempt.conf says",
+	  "apply [FILE] [--follow [-i SECONDS] | --check]",
+	  "apply --check" },
+	{ "doctor", cmd_doctor, GIVEN_JSON, 0, false,
+	  "is everything in place? what to do?",
+	  "doctor",
+	  "doctor" },
+	{ "probe-hang", cmd_probe_hang, TARGET | GIVEN_BOUND | GIVEN_PREEMPT | GIVEN_JSON, 0, false,
+	  "can what is busy be preempted?",
+	  "probe-hang [-p PID [-g GPU -q QUEUE]] [--bound-ms N] [--preempt]",
+	  "probe-hang --bound-ms 500" },
+	{ "help", cmd_help, 0, 1, false,
+	  "all of this, or one command",
+	  "help [COMMAND]",
+	  "help set" },
 };
+
+#define NR_COMMANDS	(sizeof(commands) / sizeof(commands[0]))
 
 static const struct command *find_command(const char *name)
 {
 	size_t i;
 
-	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+	for (i = 0; i < NR_COMMANDS; i++)
 		if (!strcmp(commands[i].name, name))
 			return &commands[i];
 	return NULL;
+}
+
+/* Is it the other one but for so many letters that are changed, left out, put in or swapped? */
+static bool is_near(const char *a, const char *b, int changes)
+{
+	for (; *a && *a == *b; a++)
+		b++;
+	if (!*a || !*b)
+		return strlen(a) + strlen(b) <= (size_t)changes;
+	if (!changes)
+		return false;
+	return is_near(a + 1, b + 1, changes - 1) || is_near(a + 1, b, changes - 1) || is_near(a, b + 1, changes - 1) ||
+	       (a[1] && a[0] == b[1] && a[1] == b[0] && is_near(a + 2, b + 2, changes - 1));
+}
+
+static int fail_unknown(const char *name)
+{
+	int changes, most = strlen(name) > 3 ? 2 : 1;
+	size_t i;
+
+	for (changes = 0; changes <= most; changes++)
+		for (i = 0; i < NR_COMMANDS; i++)
+			if (changes ? is_near(name, commands[i].name, changes) : *name && !strncmp(name, commands[i].name, strlen(name)))
+				return fail(EXIT_USAGE, "unknown command %s; did you mean `%s'?", name, commands[i].name);
+	return fail(EXIT_USAGE, "unknown command %s; try: gpreemptctl help", name);
+}
+
+/* A bit GIVEN_*; 0: of none, as --help */
+static unsigned int bit_of(int key)
+{
+	const struct argp_option *option;
+	unsigned int bit = 1;
+
+	for (option = argp_options; option->doc; option++) {
+		if (option->key == key)
+			return bit;
+		if (option->key != OPT_PRIORITY)
+			bit <<= 1;
+	}
+	return 0;
+}
+
+/* @takes: options, bits */
+static void print_options(unsigned int takes)
+{
+	const struct argp_option *option;
+	char words[64];
+
+	for (option = argp_options; option->doc; option++) {
+		if (!(bit_of(option->key) & takes))
+			continue;
+		snprintf(words, sizeof(words), "--%s%s%s", option->name, option->arg ? " " : "", option->arg ? option->arg : "");
+		if (option->key < OPT_CGROUP)
+			printf("  -%c, %-18s %s\n", option->key, words, option->doc);
+		else
+			printf("      %-18s %s\n", words, option->doc);
+	}
+}
+
+/* Lines, each behind so many blanks and a word */
+static void print_lines(const char *lines, int blanks, const char *word)
+{
+	int length;
+
+	for (; *lines; lines += length + (lines[length] == '\n')) {
+		length = strcspn(lines, "\n");
+		printf("%*s%s%.*s\n", blanks, "", word, length, lines);
+	}
+}
+
+static void help_on(const struct command *command)
+{
+	printf("gpreemptctl %s: %s\n\nUsage:\n", command->name, command->summary);
+	print_lines(command->usage, 2, "gpreemptctl ");
+	if (command->takes)
+		printf("\nOptions:\n");
+	print_options(command->takes);
+	printf("\nExample:\n  gpreemptctl %s\n\ngpreemptctl(1) has the rest.\n", command->example);
+}
+
+static void help_on_all(void)
+{
+	size_t i;
+
+	printf("Usage: gpreemptctl COMMAND [WORD...] [OPTION...]\n"
+	       "Shows and steers the preemptive scheduling of GPU compute queues.\n\nCommands:\n");
+	for (i = 0; i < NR_COMMANDS; i++) {
+		print_lines(commands[i].usage, 2, "");
+		printf("%8s%s\n", "", commands[i].summary);
+	}
+	printf("\nOptions:\n");
+	print_options(~0U);
+	printf("  -h, --help             this, or the help of the command\n"
+	       "      --version          the version\n\n"
+	       "PRIORITY is %d..%d, larger is more urgent, %d is normal. CLASS is latency (%d), normal (%d) or\nbatch (%d).\n\n"
+	       "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the module is missing or not ours, 4 not allowed;\n"
+	       "run: that of COMMAND; probe-hang: 5 a queue does not respond, 6 of one it is not known.\n",
+	       GPREEMPT_PRIORITY_MIN, GPREEMPT_PRIORITY_MAX, GPREEMPT_PRIORITY_NORMAL, CLASS_LATENCY, GPREEMPT_PRIORITY_NORMAL, CLASS_BATCH);
+}
+
+static int cmd_help(const struct options *o)
+{
+	const struct command *command = o->nr_args ? find_command(o->args[0]) : NULL;
+
+	if (o->nr_args && !command)
+		return fail_unknown(o->args[0]);
+	if (command)
+		help_on(command);
+	else
+		help_on_all();
+	return EXIT_DONE;
+}
+
+/* A screen of 25 lines has room for it. */
+static int tell_commands(void)
+{
+	size_t i;
+
+	fprintf(stderr, "Usage: gpreemptctl COMMAND [WORD...] [OPTION...]\n");
+	for (i = 0; i < NR_COMMANDS; i++)
+		fprintf(stderr, "  %-11s %s\n", commands[i].name, commands[i].summary);
+	fprintf(stderr, "gpreemptctl help COMMAND tells more\n");
+	return EXIT_USAGE;
 }
 
 /**
@@ -290,90 +455,78 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
 
+	o->given |= bit_of(key);
 	switch (key) {
+	case 'h':
+	case OPT_USAGE:
+		o->help = true;
+		break;
+	case OPT_VERSION:
+		o->version = true;
+		break;
 	case 'p':
-		o->given |= GIVEN_PID;
 		o->pid = need_number(state, "pid", arg, 1, INT_MAX);
 		break;
 	case 'g':
-		o->given |= GIVEN_GPU;
 		o->gpu_id = need_number(state, "gpu", arg, 1, UINT_MAX);
 		break;
 	case 'q':
-		o->given |= GIVEN_QUEUE;
 		o->queue_id = need_number(state, "queue", arg, 0, UINT_MAX);
 		break;
 	case OPT_CGROUP:
-		o->given |= GIVEN_CGROUP;
 		o->cgroup = arg;
 		break;
 	case OPT_PRIORITY:
 	case OPT_CLASS:
-		o->given |= GIVEN_PRIORITY;
 		if (!parse_priority(arg, &o->priority))
 			argp_error(state, "%s is neither a priority (%d..%d) nor a class (latency, normal, batch)", arg,
 				   GPREEMPT_PRIORITY_MIN, GPREEMPT_PRIORITY_MAX);
 		break;
 	case OPT_FOR:
-		o->given |= GIVEN_FOR;
 		o->for_s = need_seconds(state, "for", arg);
 		break;
 	case 'i':
-		o->given |= GIVEN_INTERVAL;
 		o->interval_s = need_seconds(state, "interval", arg);
 		break;
 	case OPT_UNBOUNDED:
-		o->given |= GIVEN_UNBOUNDED;
 		o->unbounded = true;
 		break;
 	case OPT_FOLLOW:
-		o->given |= GIVEN_FOLLOW;
 		o->follow = true;
 		break;
 	case OPT_BOUND_MS:
-		o->given |= GIVEN_BOUND;
 		o->bound_ms = need_number(state, "bound-ms", arg, 1, 60000);
 		break;
 	case OPT_PREEMPT:
-		o->given |= GIVEN_PREEMPT;
 		o->preempt = true;
 		break;
 	case OPT_TREE:
-		o->given |= GIVEN_TREE;
 		o->tree = true;
 		break;
 	case OPT_STAY:
-		o->given |= GIVEN_STAY;
 		o->stay = true;
 		break;
 	case OPT_BY:
-		o->given |= GIVEN_BY;
 		o->by_job = !strcmp(arg, "job");
 		if (!o->by_job && strcmp(arg, "queue"))
 			argp_error(state, "by=%s is neither job nor queue", arg);
 		break;
 	case OPT_CSV:
-		o->given |= GIVEN_CSV;
 		o->csv = true;
 		break;
 	case OPT_SINCE:
-		o->given |= GIVEN_SINCE;
 		o->since = arg;
 		break;
 	case OPT_CHECK:
-		o->given |= GIVEN_CHECK;
 		o->check = true;
 		break;
 	case 'n':
-		o->given |= GIVEN_COUNT;
 		o->count = need_number(state, "count", arg, 1, ULONG_MAX);
 		break;
 	case OPT_JSON:
-		o->given |= GIVEN_JSON;
 		o->json = true;
 		break;
 	case OPT_PROMETHEUS:
-		o->given |= GIVEN_PROMETHEUS;
 		o->prometheus = true;
 		break;
 	case ARGP_KEY_ARGS:
@@ -390,20 +543,18 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 static int run_command(const struct options *o, const char *name, bool with_program)
 {
 	const struct command *command = find_command(name);
-	unsigned int bad;
-	size_t i;
+	const struct argp_option *option;
 	int status;
 
 	if (!command)
-		return fail(EXIT_USAGE, "unknown command %s; try: gpreemptctl --help", name);
-	bad = o->given & ~command->takes;
-	for (i = 0; i < sizeof(option_names) / sizeof(option_names[0]); i++)
-		if (bad & 1U << i)
-			return fail(EXIT_USAGE, "%s does not take %s; try: gpreemptctl --help", name, option_names[i]);
+		return fail_unknown(name);
+	for (option = argp_options; option->doc; option++)
+		if (bit_of(option->key) & o->given & ~command->takes)
+			return fail(EXIT_USAGE, "%s does not take --%s; try: gpreemptctl help %s", name, option->name, name);
 	if (with_program && !command->program)
 		return fail(EXIT_USAGE, "%s runs no program: nothing may follow --", name);
 	if (o->nr_args > command->most)
-		return fail(EXIT_USAGE, "%s takes no word %s; try: gpreemptctl --help", name, o->args[command->most]);
+		return fail(EXIT_USAGE, "%s takes no word %s; try: gpreemptctl help %s", name, o->args[command->most], name);
 	status = command->run(o);
 	if ((fflush(stdout) || ferror(stdout)) && !status)
 		return fail(EXIT_FAILED, "output: %s", strerror(errno));
@@ -412,7 +563,7 @@ static int run_command(const struct options *o, const char *name, bool with_prog
 
 int main(int argc, char **argv)
 {
-	static const struct argp argp = { argp_options, parse_option, "COMMAND", doc, NULL, NULL, NULL };
+	static const struct argp argp = { argp_options, parse_option, NULL, NULL, NULL, NULL, NULL };
 	struct options o = { 0 };
 	char *words[argc + 1];
 	int i, nr = 0, split = argc, argc_options;
@@ -437,14 +588,21 @@ int main(int argc, char **argv)
 			break;
 		}
 	}
-	if (argp_parse(&argp, argc_options, argv, 0, NULL, &o))
+	if (argp_parse(&argp, argc_options, argv, ARGP_NO_HELP, NULL, &o))
 		return EXIT_USAGE;
 	for (i = 0; i < o.nr_args; i++)
 		words[nr++] = o.args[i];
-	if (!nr) {
-		argp_help(&argp, stderr, ARGP_HELP_STD_USAGE, argv[0]);
-		return EXIT_USAGE;
+	if (o.version) {
+		printf("gpreemptctl " VERSION " (kfd_gpreempt)\n");
+		return EXIT_DONE;
 	}
+	if (o.help) {
+		o.args = words;
+		o.nr_args = nr > 0;
+		return cmd_help(&o);
+	}
+	if (!nr)
+		return tell_commands();
 	if (negative)
 		words[nr++] = negative;
 	for (i = split + 1; i < argc; i++)

@@ -11,7 +11,7 @@ built=$BUILD/gpreemptctl-asan
 lib=$BUILD/lib
 prefix=$scratch/prefix
 conf=$scratch/gpreempt.conf
-commands="list why status set job share fits account run preempt resume hint policy tune top events stats report apply doctor probe-hang"
+commands="list why status set job share fits account run preempt resume hint policy tune top events stats report apply doctor probe-hang help"
 version=$(sed -n 's/^PACKAGE_VERSION="\(.*\)"$/\1/p' "$TOP/dkms.conf")
 
 builds_without_warnings()
@@ -76,7 +76,7 @@ wrong_usage_is_told()
 	wrong 'status takes no word more' status more
 	wrong 'policy takes no word b' policy a b
 	wrong 'apply takes no word b' apply a b
-	wrong 'list does not take --priority or --class' list --class batch
+	wrong 'list does not take --priority' list --class batch
 	wrong 'top does not take --json' top --json
 	wrong 'status does not take --pid' status -p 1
 	wrong 'set does not take --json' set -p 1 5 --json
@@ -227,8 +227,58 @@ help_names_everything()
 	for command in $commands; do
 		grep -qE "^  $command( |\$)" "$scratch/help" || { echo "no $command in --help"; return 1; }
 	done
-	is "commands in --help" "$(sed -n '/^Commands:/,/^$/s/^  \([a-z-]*\) .*/\1/p' "$scratch/help" | sort -u | wc -w)" "$(echo "$commands" | wc -w)"
+	is "commands in --help" "$(sed -n '/^Commands:/,/^$/s/^  \([a-z][a-z-]*\).*/\1/p' "$scratch/help" | sort -u | wc -w)" "$(echo "$commands" | wc -w)"
 	is "version" "$(ctl --version)" "gpreemptctl $version (kfd_gpreempt)"
+	ctl help | cmp - "$scratch/help"
+	ctl -h | cmp - "$scratch/help"
+	is "lines above 100 columns" "$(awk 'length > 100' "$scratch/help")" ""
+	status 2 ctl >"$scratch/out"
+	is "output without a command" "$(cat "$scratch/out")" ""
+	[ "$(wc -l <"$err")" -le 25 ] || { echo "more than 25 lines"; cat "$err"; return 1; }
+	is "commands without one" "$(sed -n 's/^  \([a-z-]*\) .*/\1/p' "$err" | sort | xargs)" "$(echo "$commands" | xargs -n1 | sort | xargs)"
+}
+
+# Its options are those that it takes, and no line is about another command.
+help_of_a_command_is_about_that_one()
+{
+	local command
+
+	for command in $commands; do
+		status 0 ctl help "$command" >"$scratch/help"
+		ctl "$command" --help | cmp - "$scratch/help"
+		ctl -h "$command" | cmp - "$scratch/help"
+		is "messages" "$(cat "$err")" ""
+		is "usage of others in help $command" "$(sed -n '/^Usage:/,/^$/p; /^Example:/,/^$/p' "$scratch/help" | grep '^  ' | grep -v "^  gpreemptctl $command")" ""
+		grep -q '^Example:' "$scratch/help"
+	done
+	ctl help set >"$scratch/help"
+	has "$scratch/help" "  gpreemptctl set -p PID --tree PRIORITY|CLASS"
+	has "$scratch/help" "      --tree "
+	is "options of set" "$(grep -oE '^ .* --[a-z]+' "$scratch/help" | sed -n 's/^  [- ][a-z ].* --/--/p' | xargs)" "--pid --gpu --queue --cgroup --tree"
+	is "options of doctor" "$(ctl help doctor | grep -c -e --pid -e --tree)" 0
+	wrong 'unknown command nonsense' help nonsense
+	wrong 'help takes no word b' help a b
+}
+
+mistyped_commands_are_told_what_was_meant()
+{
+	local given meant
+
+	while read -r given meant; do
+		wrong "unknown command $given; did you mean \`$meant'?" "$given"
+	done <<-'END'
+		lits list
+		polcy policy
+		reusme resume
+		acount account
+		stat status
+		probe probe-hang
+		tpo top
+	END
+	wrong "unknown command help2; did you mean \`help'?" help2
+	wrong "did you mean \`set'?" help sett
+	wrong 'unknown command foo; try: gpreemptctl help' foo
+	wrong 'unknown command ; try: gpreemptctl help' ''
 }
 
 # config STATUS MESSAGE...: what apply --check says of the file on stdin; all it says, but for rules that fit nothing on this machine
@@ -1286,13 +1336,15 @@ scripts_are_clean()
 	linted tools/testing/gpreemptctl/*.sh tools/testing/deps.sh
 }
 
-plan 39
+plan 41
 must builds_without_warnings builds_without_warnings
 tap builds_into_one_folder_take_turns builds_into_one_folder_take_turns
 tap wrong_usage_is_told wrong_usage_is_told
 tap a_missing_module_has_a_status_and_a_remedy a_missing_module_has_a_status_and_a_remedy
 tap doctor_knows_kernel_series doctor_knows_kernel_series
 tap help_names_everything help_names_everything
+tap help_of_a_command_is_about_that_one help_of_a_command_is_about_that_one
+tap mistyped_commands_are_told_what_was_meant mistyped_commands_are_told_what_was_meant
 tap a_good_configuration_is_not_mentioned a_good_configuration_is_not_mentioned
 tap bad_lines_are_told_one_by_one bad_lines_are_told_one_by_one
 tap rules_that_can_never_fit_are_told rules_that_can_never_fit_are_told
