@@ -58,10 +58,15 @@ enum {
  * @given: bits GIVEN_*; what was not given is 0
  * @json: --json
  * @prometheus: --prometheus
- * @pid: -p
+ * @pid: -p, the first
+ * @pids: all of them
+ * @nr_pids: their number
+ * @taken: a number behind them that was taken for a word of the command's; 0: none was
  * @gpu_id: -g
  * @queue_id: -q
- * @cgroup: --cgroup
+ * @cgroup: --cgroup, the first
+ * @cgroups: all of them
+ * @nr_cgroups: their number
  * @priority: --priority, --class
  * @for_s: --for
  * @interval_s: --interval
@@ -86,9 +91,14 @@ struct options {
 	bool json;
 	bool prometheus;
 	pid_t pid;
+	pid_t *pids;
+	int nr_pids;
+	pid_t taken;
 	unsigned int gpu_id;
 	unsigned int queue_id;
 	const char *cgroup;
+	const char **cgroups;
+	int nr_cgroups;
 	int priority;
 	double for_s;
 	double interval_s;
@@ -128,8 +138,12 @@ int fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3
 int fail_errno(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int fail_system(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int open_scheduler(struct gpreempt **g);
+void name_target(const char *name);
 
 /* target.c: the queues that -p, -g, -q and --cgroup name */
+typedef int (*target_fn)(struct gpreempt *g, const struct options *o, const struct gpreempt_target *target, void *data);
+int each_target(struct gpreempt *g, const struct options *o, target_fn fn, void *data);
+int refuse_ambiguous(struct gpreempt *g, const struct options *o);
 int open_cgroup(const char *name);
 bool cgroups_are_v2(void);
 int get_target(const struct options *o, struct gpreempt_target *target);
@@ -213,6 +227,10 @@ void add_flag(json_object *o, const char *name, bool value);
 void add_device(json_object *o, unsigned int gpu_id);
 json_object *json_of_queue(const struct gpreempt_queue_info *q);
 json_object *json_of_node(const struct gpreempt_node_info *n);
+
+/* set.c, job.c: would the command take this number, which stands behind -p PID, as its own word? */
+bool set_takes_number(const struct options *o, const char *word);
+bool job_takes_number(const struct options *o, const char *word);
 
 /* the commands: return the exit status */
 int cmd_list(const struct options *o);

@@ -32,10 +32,10 @@ enum {
 
 /* In the order of the bits GIVEN_*, of which --priority and --class share one. */
 static const struct argp_option argp_options[] = {
-	{ "pid", 'p', "PID", 0, "The process", 0 },
+	{ "pid", 'p', "PID", 0, "A process; several: PID,PID, or PID PID, as $(pidof x) gives them", 0 },
 	{ "gpu", 'g', "GPU", 0, "The node, by its gpu_id", 0 },
 	{ "queue", 'q', "QUEUE", 0, "The queue, by its number within the process", 0 },
-	{ "cgroup", OPT_CGROUP, "DIR", 0, "The cgroup: its directory, or its path below /sys/fs/cgroup", 0 },
+	{ "cgroup", OPT_CGROUP, "DIR", 0, "A cgroup: its directory, or its path below /sys/fs/cgroup", 0 },
 	{ "priority", OPT_PRIORITY, "N", 0, "run: the priority", 0 },
 	{ "class", OPT_CLASS, "C", 0, "run: the class", 0 },
 	{ "for", OPT_FOR, "SECONDS", 0, "preempt: how long; hint: within which time, 1 at most", 0 },
@@ -60,6 +60,7 @@ static const struct argp_option argp_options[] = {
 };
 
 #define TARGET	(GIVEN_PID | GIVEN_GPU | GIVEN_QUEUE)
+#define MANY	(GIVEN_PID | GIVEN_CGROUP)
 
 static int cmd_help(const struct options *o);
 
@@ -68,8 +69,10 @@ static int cmd_help(const struct options *o);
  * @name: its name
  * @run: carries it out
  * @takes: options, bits GIVEN_*
+ * @many: those of them that may name several
  * @most: words that it takes at most
  * @program: its words are another program's command line, which may stand after "--"
+ * @number: would it take this number as its own word, which stands behind -p PID? NULL: never
  * @summary: what it does
  * @usage: how it is called, line by line
  * @example: one
@@ -78,109 +81,111 @@ static const struct command {
 	const char *name;
 	int (*run)(const struct options *o);
 	unsigned int takes;
+	unsigned int many;
 	int most;
 	bool program;
+	bool (*number)(const struct options *o, const char *word);
 	const char *summary;
 	const char *usage;
 	const char *example;
 } commands[] = {
-	{ "list", cmd_list, TARGET | GIVEN_CGROUP | GIVEN_BY | GIVEN_JSON, 0, false,
+	{ "list", cmd_list, TARGET | GIVEN_CGROUP | GIVEN_BY | GIVEN_JSON, 0, 0, false, NULL,
 	  "queues: whose, how urgent, what they do; or jobs",
 	  "list [-p PID [-g GPU -q QUEUE] | --cgroup DIR] [--by job]",
 	  "list --by job" },
-	{ "why", cmd_why, TARGET | GIVEN_CGROUP | GIVEN_JSON, 0, false,
+	{ "why", cmd_why, TARGET | GIVEN_CGROUP | GIVEN_JSON, 0, 0, false, NULL,
 	  "a sentence per queue: why it runs or does not",
 	  "why [-p PID [-g GPU -q QUEUE] | --cgroup DIR]",
 	  "why -p $(pidof training)" },
-	{ "status", cmd_status, GIVEN_JSON, 0, false,
+	{ "status", cmd_status, GIVEN_JSON, 0, 0, false, NULL,
 	  "nodes: what the scheduler does",
 	  "status",
 	  "status --json" },
-	{ "set", cmd_set, TARGET | GIVEN_CGROUP | GIVEN_TREE, INT_MAX, false,
+	{ "set", cmd_set, TARGET | GIVEN_CGROUP | GIVEN_TREE, MANY, INT_MAX, false, set_takes_number,
 	  "how urgent processes, queues and cgroups are; parameters of policies",
-	  "set -p PID PRIORITY|CLASS|clear\n"
+	  "set -p PID... PRIORITY|CLASS|clear\n"
 	  "set -p PID -g GPU -q QUEUE PRIORITY|CLASS|clear\n"
-	  "set -p PID --tree PRIORITY|CLASS        with all below it: a container's init\n"
-	  "set --cgroup DIR PRIORITY|CLASS|clear\n"
-	  "set -p PID [-g GPU -q QUEUE] weight=N|deadline_us=N\n"
-	  "set -p PID exempt=0|1|waits_for=PID|follow_stop=always|never|node\n"
-	  "set -p PID runtime=US [period=US]       reserve device time under edf\n"
-	  "set --cgroup DIR follow_stop=always|never|node",
-	  "set -p 4711 batch" },
-	{ "job", cmd_job, TARGET | GIVEN_CGROUP | GIVEN_TREE | GIVEN_STAY | GIVEN_JSON, 2, false,
+	  "set -p PID... --tree PRIORITY|CLASS        with all below it: a container's init\n"
+	  "set --cgroup DIR... PRIORITY|CLASS|clear\n"
+	  "set -p PID... [-g GPU -q QUEUE] weight=N|deadline_us=N\n"
+	  "set -p PID... exempt=0|1|waits_for=PID|follow_stop=always|never|node\n"
+	  "set -p PID... runtime=US [period=US]       reserve device time under edf\n"
+	  "set --cgroup DIR... follow_stop=always|never|node",
+	  "set -p $(pidof training) batch" },
+	{ "job", cmd_job, TARGET | GIVEN_CGROUP | GIVEN_TREE | GIVEN_STAY | GIVEN_JSON, MANY, 2, false, job_takes_number,
 	  "processes that are decided about as one",
-	  "job set -p PID [--tree] [--stay] ID     processes of one ID\n"
-	  "job set --cgroup DIR [--stay] [ID]      those of a cgroup; ID: otherwise its inode\n"
-	  "job clear -p PID|--cgroup DIR\n"
+	  "job set -p PID... [--tree] [--stay] ID     processes of one ID\n"
+	  "job set --cgroup DIR... [--stay] [ID]      those of a cgroup; ID: otherwise its inode\n"
+	  "job clear -p PID...|--cgroup DIR...\n"
 	  "job list [-p PID|--cgroup DIR]             queues of jobs",
 	  "job set -p $$ --tree 1" },
-	{ "share", cmd_share, GIVEN_CGROUP | GIVEN_JSON, INT_MAX, false,
+	{ "share", cmd_share, GIVEN_CGROUP | GIVEN_JSON, GIVEN_CGROUP, INT_MAX, false, NULL,
 	  "how groups divide each GPU's time",
-	  "share set --cgroup DIR|job=ID weight=N|min=PERCENT|max=PERCENT|max=QUOTA/PERIOD|max=none...\n"
-	  "share clear --cgroup DIR|job=ID\n"
+	  "share set --cgroup DIR...|job=ID... weight=N|min=PERCENT|max=PERCENT|max=QUOTA/PERIOD|max=none...\n"
+	  "share clear --cgroup DIR...|job=ID...\n"
 	  "share list                                 what is set, and what they have had",
 	  "share set --cgroup web.slice min=20 max=5000/20000" },
-	{ "fits", cmd_fits, GIVEN_PID | GIVEN_GPU | GIVEN_JSON, 2, false,
+	{ "fits", cmd_fits, GIVEN_PID | GIVEN_GPU | GIVEN_JSON, 0, 2, false, NULL,
 	  "what is reserved, and would that fit as well?",
 	  "fits [runtime=US period=US] [-p PID] [-g GPU]",
 	  "fits runtime=8000 period=20000" },
-	{ "account", cmd_account, GIVEN_GPU | GIVEN_CSV | GIVEN_SINCE | GIVEN_JSON | GIVEN_PROMETHEUS, 4, false,
+	{ "account", cmd_account, GIVEN_GPU | GIVEN_CSV | GIVEN_SINCE | GIVEN_JSON | GIVEN_PROMETHEUS, 0, 4, false, NULL,
 	  "who has used how much, those that have ended included",
 	  "account [node|cgroup|job|process]... [-g GPU] [--csv|--prometheus] [--since FILE]",
 	  "account cgroup --csv" },
-	{ "run", cmd_run, GIVEN_PRIORITY, INT_MAX, true,
+	{ "run", cmd_run, GIVEN_PRIORITY, 0, INT_MAX, true, NULL,
 	  "run a program, with all its children, at a priority",
 	  "run --priority N|--class C -- COMMAND...",
 	  "run --class batch -- python train.py" },
-	{ "preempt", cmd_preempt, TARGET | GIVEN_FOR | GIVEN_UNBOUNDED, INT_MAX, true,
+	{ "preempt", cmd_preempt, TARGET | GIVEN_FOR | GIVEN_UNBOUNDED, GIVEN_PID, INT_MAX, true, NULL,
 	  "take queues off the device and keep them off",
-	  "preempt -p PID [-g GPU -q QUEUE] [--unbounded] [--for SECONDS | -- COMMAND...]",
+	  "preempt -p PID... [-g GPU -q QUEUE] [--unbounded] [--for SECONDS | -- COMMAND...]",
 	  "preempt -p $(pidof training) --for 0.5" },
-	{ "resume", cmd_resume, TARGET | GIVEN_JSON, 0, false,
+	{ "resume", cmd_resume, TARGET | GIVEN_JSON, GIVEN_PID, 0, false, NULL,
 	  "end all holds, whoever has them",
-	  "resume -p PID [-g GPU -q QUEUE]",
+	  "resume -p PID... [-g GPU -q QUEUE]",
 	  "resume -p $(pidof training)" },
-	{ "hint", cmd_hint, TARGET | GIVEN_FOR, 0, false,
+	{ "hint", cmd_hint, TARGET | GIVEN_FOR, GIVEN_PID, 0, false, NULL,
 	  "work comes soon: clear the device",
-	  "hint -p PID [-g GPU -q QUEUE] [--for SECONDS]",
+	  "hint -p PID... [-g GPU -q QUEUE] [--for SECONDS]",
 	  "hint -p $(pidof inference) --for 0.02" },
-	{ "policy", cmd_policy, GIVEN_GPU | GIVEN_JSON, 1, false,
+	{ "policy", cmd_policy, GIVEN_GPU | GIVEN_JSON, 0, 1, false, NULL,
 	  "show or choose how nodes decide: hpf, wfq, edf",
 	  "policy [NAME] [-g GPU]",
 	  "policy wfq -g 51234" },
-	{ "tune", cmd_tune, GIVEN_GPU | GIVEN_JSON, INT_MAX, false,
+	{ "tune", cmd_tune, GIVEN_GPU | GIVEN_JSON, 0, INT_MAX, false, NULL,
 	  "show or change tunables",
 	  "tune [NAME[=VALUE]...] [-g GPU]",
 	  "tune idle_evict_us=20000 -g 51234" },
-	{ "top", cmd_top, GIVEN_INTERVAL | GIVEN_COUNT | GIVEN_BY, 0, false,
+	{ "top", cmd_top, GIVEN_INTERVAL | GIVEN_COUNT | GIVEN_BY, 0, 0, false, NULL,
 	  "live view (keys: q, p priority, w work, t time off, j jobs)",
 	  "top [--by job] [-i SECONDS] [-n N]",
 	  "top -i 0.5" },
-	{ "events", cmd_events, GIVEN_COUNT | GIVEN_JSON, 0, false,
+	{ "events", cmd_events, GIVEN_COUNT | GIVEN_JSON, 0, 0, false, NULL,
 	  "what happens, line by line",
 	  "events [-n N]",
 	  "events -n 20" },
-	{ "stats", cmd_stats, GIVEN_JSON | GIVEN_PROMETHEUS, 0, false,
+	{ "stats", cmd_stats, GIVEN_JSON | GIVEN_PROMETHEUS, 0, 0, false, NULL,
 	  "counters of all nodes",
 	  "stats [--prometheus]",
 	  "stats --json" },
-	{ "report", cmd_report, GIVEN_GPU | GIVEN_JSON, 0, false,
+	{ "report", cmd_report, GIVEN_GPU | GIVEN_JSON, 0, 0, false, NULL,
 	  "of nodes that observe: would it help here, what would it cost?",
 	  "report [-g GPU]",
 	  "report -g 51234" },
-	{ "apply", cmd_apply, GIVEN_FOLLOW | GIVEN_CHECK | GIVEN_INTERVAL, 1, false,
+	{ "apply", cmd_apply, GIVEN_FOLLOW | GIVEN_CHECK | GIVEN_INTERVAL, 0, 1, false, NULL,
 	  "do what /etc/gpreempt.conf says",
 	  "apply [FILE] [--follow [-i SECONDS] | --check]",
 	  "apply --check" },
-	{ "doctor", cmd_doctor, GIVEN_JSON, 0, false,
+	{ "doctor", cmd_doctor, GIVEN_JSON, 0, 0, false, NULL,
 	  "is everything in place? what to do?",
 	  "doctor",
 	  "doctor" },
-	{ "probe-hang", cmd_probe_hang, TARGET | GIVEN_BOUND | GIVEN_PREEMPT | GIVEN_JSON, 0, false,
+	{ "probe-hang", cmd_probe_hang, TARGET | GIVEN_BOUND | GIVEN_PREEMPT | GIVEN_JSON, 0, 0, false, NULL,
 	  "can what is busy be preempted?",
 	  "probe-hang [-p PID [-g GPU -q QUEUE]] [--bound-ms N] [--preempt]",
 	  "probe-hang --bound-ms 500" },
-	{ "help", cmd_help, 0, 1, false,
+	{ "help", cmd_help, 0, 0, 1, false, NULL,
 	  "all of this, or one command",
 	  "help [COMMAND]",
 	  "help set" },
@@ -321,6 +326,15 @@ static int tell_commands(void)
 	return EXIT_USAGE;
 }
 
+/* Which of several targets messages are about; empty: there is one */
+static char target_name[256];
+
+/** name_target() - messages from now on are about this one of several targets; NULL: about none */
+void name_target(const char *name)
+{
+	snprintf(target_name, sizeof(target_name), name ? "%s: " : "%s", name ? name : "");
+}
+
 /**
  * fail() - say what went wrong
  * @status: exit status
@@ -331,7 +345,7 @@ int fail(int status, const char *format, ...)
 {
 	va_list args;
 
-	fputs("gpreemptctl: ", stderr);
+	fprintf(stderr, "gpreemptctl: %s", target_name);
 	va_start(args, format);
 	vfprintf(stderr, format, args);
 	va_end(args);
@@ -341,7 +355,7 @@ int fail(int status, const char *format, ...)
 
 static int fail_because(int error, const char *why, const char *format, va_list args)
 {
-	fputs("gpreemptctl: ", stderr);
+	fprintf(stderr, "gpreemptctl: %s", target_name);
 	vfprintf(stderr, format, args);
 	fprintf(stderr, ": %s\n", why);
 	return error == -EPERM || error == -EACCES ? EXIT_DENIED : EXIT_FAILED;
@@ -451,11 +465,90 @@ static double need_seconds(struct argp_state *state, const char *what, const cha
 	return value;
 }
 
+/* No memory is left for more. */
+static void *need_room(void *array, size_t size)
+{
+	array = realloc(array, size);
+	if (!array)
+		exit(fail_system(-ENOMEM, "command line"));
+	return array;
+}
+
+static void add_pid(struct options *o, pid_t pid)
+{
+	o->pids = need_room(o->pids, (o->nr_pids + 1) * sizeof(*o->pids));
+	o->pids[o->nr_pids++] = pid;
+	o->pid = o->pids[0];
+}
+
+/* One, or several with commas or blanks between them, as a shell's "$(pidof x)" has. */
+static void add_pids(struct options *o, struct argp_state *state, char *text)
+{
+	char *rest = NULL, *one = strtok_r(text, ", \t\n", &rest);
+
+	if (!one)
+		need_number(state, "pid", text, 1, INT_MAX);
+	for (; one; one = strtok_r(NULL, ", \t\n", &rest))
+		add_pid(o, need_number(state, "pid", one, 1, INT_MAX));
+}
+
+static void add_cgroup(struct options *o, const char *name)
+{
+	o->cgroups = need_room(o->cgroups, (o->nr_cgroups + 1) * sizeof(*o->cgroups));
+	o->cgroups[o->nr_cgroups++] = name;
+	o->cgroup = o->cgroups[0];
+}
+
+/**
+ * struct line - the command line while it is read
+ * @o: what it says
+ * @negatives: words that are negative numbers, in their order; in their place is @minus
+ * @number: the last of the words that are numbers right behind -p PID, which may be pids as well; NULL: there is none
+ * @place: words that stand before it
+ * @behind_pid: is the next word right behind -p PID, or behind such a number?
+ */
+struct line {
+	struct options o;
+	char **negatives;
+	char *number;
+	int place;
+	bool behind_pid;
+};
+
+/* To argp a negative number would be an option. */
+static char minus[] = "negative number";
+
+/* Numbers behind -p PID are pids, as $(pidof x) gives them; the last may be meant for the command: see run_command(). */
+static void take_word(struct line *line, char *word)
+{
+	unsigned long long pid;
+
+	if (word == minus)
+		word = *line->negatives++;
+	line->behind_pid = line->behind_pid && strspn(word, "0123456789") == strlen(word) && parse_number(word, INT_MAX, &pid) && pid;
+	if (line->behind_pid) {
+		add_pid(&line->o, pid);
+		line->number = word;
+		line->place = line->o.nr_args;
+	} else {
+		line->o.args[line->o.nr_args++] = word;
+	}
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
-	struct options *o = state->input;
+	struct line *line = state->input;
+	struct options *o = &line->o;
 
+	if (key == ARGP_KEY_ARG) {
+		take_word(line, arg);
+		return 0;
+	}
+	if (arg && bit_of(key) & o->given & ~(GIVEN_PID | GIVEN_CGROUP))
+		argp_error(state, "%s is one too many: its option is given twice", arg);
 	o->given |= bit_of(key);
+	if (bit_of(key))
+		line->behind_pid = key == 'p';
 	switch (key) {
 	case 'h':
 	case OPT_USAGE:
@@ -465,7 +558,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->version = true;
 		break;
 	case 'p':
-		o->pid = need_number(state, "pid", arg, 1, INT_MAX);
+		add_pids(o, state, arg);
+		line->number = NULL;
 		break;
 	case 'g':
 		o->gpu_id = need_number(state, "gpu", arg, 1, UINT_MAX);
@@ -474,7 +568,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->queue_id = need_number(state, "queue", arg, 0, UINT_MAX);
 		break;
 	case OPT_CGROUP:
-		o->cgroup = arg;
+		add_cgroup(o, arg);
 		break;
 	case OPT_PRIORITY:
 	case OPT_CLASS:
@@ -529,10 +623,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case OPT_PROMETHEUS:
 		o->prometheus = true;
 		break;
-	case ARGP_KEY_ARGS:
-		o->args = state->argv + state->next;
-		o->nr_args = state->argc - state->next;
-		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -540,17 +630,50 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 /* An option that is not for the command is a mistake somewhere: it is not passed over. */
-static int run_command(const struct options *o, const char *name, bool with_program)
+static int check_options(const struct command *command, const struct options *o)
+{
+	const struct argp_option *option;
+
+	for (option = argp_options; option->doc; option++)
+		if (bit_of(option->key) & o->given & ~command->takes)
+			return fail(EXIT_USAGE, "%s does not take --%s; try: gpreemptctl help %s", command->name, option->name, command->name);
+	if (o->nr_pids > 1 && !(command->many & GIVEN_PID))
+		return fail(EXIT_USAGE, "%s takes one process, not %d and %d", command->name, o->pids[0], o->pids[1]);
+	if (o->nr_cgroups > 1 && !(command->many & GIVEN_CGROUP))
+		return fail(EXIT_USAGE, "%s takes one cgroup, not %s and %s", command->name, o->cgroups[0], o->cgroups[1]);
+	if (o->nr_pids > 1 && o->given & GIVEN_QUEUE)
+		return fail(EXIT_USAGE, "%s: queue %u is of one process, not of %d and %d; nothing changed", command->name, o->queue_id, o->pids[0],
+			    o->pids[1]);
+	if (o->given & GIVEN_CGROUP && o->given & TARGET)
+		return fail(EXIT_USAGE, "--cgroup goes without -p, -g and -q");
+	return 0;
+}
+
+/* The last number behind -p is the command's own, where it stands. */
+static void give_number(struct line *line)
+{
+	struct options *o = &line->o;
+	/* The name of the command is no word any more. */
+	int place = line->place ? line->place - 1 : 0;
+
+	o->taken = o->pids[--o->nr_pids];
+	memmove(&o->args[place + 1], &o->args[place], (o->nr_args++ - place) * sizeof(*o->args));
+	o->args[place] = line->number;
+}
+
+static int run_command(struct line *line, const char *name, bool with_program)
 {
 	const struct command *command = find_command(name);
-	const struct argp_option *option;
+	struct options *o = &line->o;
 	int status;
 
 	if (!command)
 		return fail_unknown(name);
-	for (option = argp_options; option->doc; option++)
-		if (bit_of(option->key) & o->given & ~command->takes)
-			return fail(EXIT_USAGE, "%s does not take --%s; try: gpreemptctl help %s", name, option->name, name);
+	if (line->number && command->number && command->number(o, line->number))
+		give_number(line);
+	status = check_options(command, o);
+	if (status)
+		return status;
 	if (with_program && !command->program)
 		return fail(EXIT_USAGE, "%s runs no program: nothing may follow --", name);
 	if (o->nr_args > command->most)
@@ -561,54 +684,77 @@ static int run_command(const struct options *o, const char *name, bool with_prog
 	return status;
 }
 
-int main(int argc, char **argv)
+/* Has this option its value in the next word? */
+static bool takes_next(const char *word)
+{
+	const struct argp_option *option;
+	size_t length = strlen(word);
+
+	for (option = argp_options; option->doc; option++)
+		if (option->arg && ((word[0] == '-' && word[1] == option->key && length == 2) ||
+				    (length > 2 && !strncmp(word, "--", 2) && !strncmp(option->name, word + 2, length - 2))))
+			return true;
+	return false;
+}
+
+/* Hide negative numbers from argp. @negatives: out. */
+static void hide_negatives(char **argv, int argc, char **negatives)
+{
+	int i;
+
+	for (i = 1; i < argc; i++) {
+		if (argv[i][0] != '-' || argv[i][1] < '0' || argv[i][1] > '9' || takes_next(argv[i - 1]))
+			continue;
+		*negatives++ = argv[i];
+		argv[i] = minus;
+	}
+}
+
+/* @nr_before: words before "--", or all. Return: the exit status. */
+static int carry_out(struct line *line, char **argv, int nr_before, int argc)
 {
 	static const struct argp argp = { argp_options, parse_option, NULL, NULL, NULL, NULL, NULL };
-	struct options o = { 0 };
-	char *words[argc + 1];
-	int i, nr = 0, split = argc, argc_options;
-	char *negative = NULL;
+	struct options *o = &line->o;
+	char *name;
+	int i;
 
-	argp_err_exit_status = EXIT_USAGE;
-	/* What follows "--" is another program's command line. Before it, options and words mix freely. */
-	for (i = 1; i < argc; i++) {
-		if (!strcmp(argv[i], "--")) {
-			split = i;
-			break;
-		}
-	}
-	argv[split] = NULL;
-	argc_options = split;
-	/* A negative priority is no option; the one after --priority is that option's own. */
-	for (i = 1; i < split; i++) {
-		if (argv[i][0] == '-' && argv[i][1] >= '0' && argv[i][1] <= '9' && strcmp(argv[i - 1], "--priority")) {
-			negative = argv[i];
-			memmove(&argv[i], &argv[i + 1], (split - i) * sizeof(*argv));
-			argc_options--;
-			break;
-		}
-	}
-	if (argp_parse(&argp, argc_options, argv, ARGP_NO_HELP, NULL, &o))
+	if (argp_parse(&argp, nr_before, argv, ARGP_NO_HELP | ARGP_IN_ORDER, NULL, line))
 		return EXIT_USAGE;
-	for (i = 0; i < o.nr_args; i++)
-		words[nr++] = o.args[i];
-	if (o.version) {
+	if (o->version) {
 		printf("gpreemptctl " VERSION " (kfd_gpreempt)\n");
 		return EXIT_DONE;
 	}
-	if (o.help) {
-		o.args = words;
-		o.nr_args = nr > 0;
-		return cmd_help(&o);
+	if (o->help) {
+		o->nr_args = o->nr_args > 0;
+		return cmd_help(o);
 	}
-	if (!nr)
+	if (!o->nr_args)
 		return tell_commands();
-	if (negative)
-		words[nr++] = negative;
-	for (i = split + 1; i < argc; i++)
-		words[nr++] = argv[i];
-	words[nr] = NULL;
-	o.args = words + 1;
-	o.nr_args = nr - 1;
-	return run_command(&o, words[0], split < argc);
+	name = *o->args++;
+	o->nr_args--;
+	if (nr_before == argc)
+		return run_command(line, name, false);
+	for (i = nr_before + 1; i < argc; i++)
+		o->args[o->nr_args++] = argv[i];
+	return run_command(line, name, true);
+}
+
+int main(int argc, char **argv)
+{
+	char *words[argc + 1], *negatives[argc + 1];
+	struct line line = { .o.args = words, .negatives = negatives };
+	int status, nr_before;
+
+	memset(words, 0, sizeof(words));
+	argp_err_exit_status = EXIT_USAGE;
+	/* What follows "--" is another program's command line. Before it, options and words mix freely. */
+	for (nr_before = 1; nr_before < argc && strcmp(argv[nr_before], "--"); nr_before++)
+		;
+	if (nr_before < argc)
+		argv[nr_before] = NULL;
+	hide_negatives(argv, nr_before < argc ? nr_before : argc, negatives);
+	status = carry_out(&line, argv, nr_before < argc ? nr_before : argc, argc);
+	free(line.o.pids);
+	free(line.o.cgroups);
+	return status;
 }

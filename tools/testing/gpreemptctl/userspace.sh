@@ -102,7 +102,7 @@ wrong_usage_is_told()
 	wrong "five is not a job's id" job set --cgroup / five
 	wrong 'without -g and -q' job set -p 1 -g 1 -q 1 5
 	wrong '--tree is for a process' job set --cgroup / --tree 5
-	wrong 'job clear takes no word 5' job clear -p 1 5
+	wrong 'job clear takes no word five' job clear -p 1 five
 	wrong '--tree and --stay go with job set' job clear -p 1 --stay
 	wrong '--json goes with job list' job set -p 1 5 --json
 	wrong 'share what?' share
@@ -252,7 +252,7 @@ help_of_a_command_is_about_that_one()
 		grep -q '^Example:' "$scratch/help"
 	done
 	ctl help set >"$scratch/help"
-	has "$scratch/help" "  gpreemptctl set -p PID --tree PRIORITY|CLASS"
+	has "$scratch/help" "  gpreemptctl set -p PID... --tree PRIORITY|CLASS"
 	has "$scratch/help" "      --tree "
 	is "options of set" "$(grep -oE '^ .* --[a-z]+' "$scratch/help" | sed -n 's/^  [- ][a-z ].* --/--/p' | xargs)" "--pid --gpu --queue --cgroup --tree"
 	is "options of doctor" "$(ctl help doctor | grep -c -e --pid -e --tree)" 0
