@@ -132,7 +132,7 @@ static int fits_print_nodes(const struct options *o, const struct gpreempt_fits_
 		printf("%7s %8s %6s %9s %7s %9s %13s%s\n", "GPU", "RESERVED", "FREE", "PROCESSES", "WAITING", "SWITCH_US", "PERIOD_US_MIN",
 		       runtime_us ? "  TAKES FITS" : "");
 	for (i = 0; i < nr; i++) {
-		if (o->given & GIVEN_GPU && nodes[i].gpu_id != o->gpu_id)
+		if (!gpu_is_chosen(o, nodes[i].gpu_id))
 			continue;
 		nr_shown++;
 		if (o->json)

@@ -62,7 +62,9 @@ enum {
  * @pids: all of them
  * @nr_pids: their number
  * @taken: a number behind them that was taken for a word of the command's; 0: none was
- * @gpu_id: -g
+ * @gpu_id: -g, the first
+ * @gpu_ids: all of them
+ * @nr_gpus: their number
  * @queue_id: -q
  * @cgroup: --cgroup, the first
  * @cgroups: all of them
@@ -95,6 +97,8 @@ struct options {
 	int nr_pids;
 	pid_t taken;
 	unsigned int gpu_id;
+	unsigned int *gpu_ids;
+	int nr_gpus;
 	unsigned int queue_id;
 	const char *cgroup;
 	const char **cgroups;
@@ -186,6 +190,8 @@ uint64_t ring_bytes(const struct gpreempt_queue_info *q);
 
 /**
  * struct identity - names of a node's device outside of KFD; what is not known is empty
+ * @node: number of the node in KFD's topology; -1: not known
+ * @render_minor: N of /dev/dri/renderDN; 0: not known
  * @bdf: PCI address, as in /sys/bus/pci/devices
  * @partition: number of the partition, where a device has more than one
  * @unique_id: of the chip, as in amdgpu's file of that name
@@ -195,6 +201,8 @@ uint64_t ring_bytes(const struct gpreempt_queue_info *q);
  * @slots: compute queues that may be mapped at a time, on each XCC
  */
 struct identity {
+	int node;
+	unsigned int render_minor;
 	char bdf[32];
 	unsigned int partition;
 	char unique_id[32];
@@ -209,6 +217,10 @@ struct identity {
 bool topology_of(const char *node, unsigned int *gpu_id, unsigned int *slots);
 void identify(unsigned int gpu_id, struct identity *id);
 const struct identity *identity_of(unsigned int gpu_id);
+
+/* gpu.c: a GPU has names that operators know, see there */
+int find_gpus(const char *names, unsigned int **gpu_ids, int *nr);
+bool gpu_is_chosen(const struct options *o, unsigned int gpu_id);
 
 /* tune.c: true, or false and in @why, which takes a line, what is wrong */
 bool check_tunable(const char *name, const char *value, char *why, size_t size);

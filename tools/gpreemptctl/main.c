@@ -33,7 +33,7 @@ enum {
 /* In the order of the bits GIVEN_*, of which --priority and --class share one. */
 static const struct argp_option argp_options[] = {
 	{ "pid", 'p', "PID", 0, "A process; several: PID,PID, or PID PID, as $(pidof x) gives them", 0 },
-	{ "gpu", 'g', "GPU", 0, "The node, by its gpu_id", 0 },
+	{ "gpu", 'g', "GPU", 0, "A GPU: index, gpu_id, PCI address, renderD128, UUID, name; 0,3-5; all", 0 },
 	{ "queue", 'q', "QUEUE", 0, "The queue, by its number within the process", 0 },
 	{ "cgroup", OPT_CGROUP, "DIR", 0, "A cgroup: its directory, or its path below /sys/fs/cgroup", 0 },
 	{ "priority", OPT_PRIORITY, "N", 0, "run: the priority", 0 },
@@ -125,7 +125,7 @@ static const struct command {
 	  "share clear --cgroup DIR...|job=ID...\n"
 	  "share list                                 what is set, and what they have had",
 	  "share set --cgroup web.slice min=20 max=5000/20000" },
-	{ "fits", cmd_fits, GIVEN_PID | GIVEN_GPU | GIVEN_JSON, 0, 2, false, NULL,
+	{ "fits", cmd_fits, GIVEN_PID | GIVEN_GPU | GIVEN_JSON, GIVEN_GPU, 2, false, NULL,
 	  "what is reserved, and would that fit as well?",
 	  "fits [runtime=US period=US] [-p PID] [-g GPU]",
 	  "fits runtime=8000 period=20000" },
@@ -149,14 +149,14 @@ static const struct command {
 	  "work comes soon: clear the device",
 	  "hint -p PID... [-g GPU -q QUEUE] [--for SECONDS]",
 	  "hint -p $(pidof inference) --for 0.02" },
-	{ "policy", cmd_policy, GIVEN_GPU | GIVEN_JSON, 0, 1, false, NULL,
+	{ "policy", cmd_policy, GIVEN_GPU | GIVEN_JSON, GIVEN_GPU, 1, false, NULL,
 	  "show or choose how nodes decide: hpf, wfq, edf",
 	  "policy [NAME] [-g GPU]",
-	  "policy wfq -g 51234" },
-	{ "tune", cmd_tune, GIVEN_GPU | GIVEN_JSON, 0, INT_MAX, false, NULL,
+	  "policy wfq -g 0,3-5" },
+	{ "tune", cmd_tune, GIVEN_GPU | GIVEN_JSON, GIVEN_GPU, INT_MAX, false, NULL,
 	  "show or change tunables",
 	  "tune [NAME[=VALUE]...] [-g GPU]",
-	  "tune idle_evict_us=20000 -g 51234" },
+	  "tune idle_evict_us=20000 -g renderD128" },
 	{ "top", cmd_top, GIVEN_INTERVAL | GIVEN_COUNT | GIVEN_BY, 0, 0, false, NULL,
 	  "live view (keys: q, p priority, w work, t time off, j jobs)",
 	  "top [--by job] [-i SECONDS] [-n N]",
@@ -169,10 +169,10 @@ static const struct command {
 	  "counters of all nodes",
 	  "stats [--prometheus]",
 	  "stats --json" },
-	{ "report", cmd_report, GIVEN_GPU | GIVEN_JSON, 0, 0, false, NULL,
+	{ "report", cmd_report, GIVEN_GPU | GIVEN_JSON, GIVEN_GPU, 0, false, NULL,
 	  "of nodes that observe: would it help here, what would it cost?",
 	  "report [-g GPU]",
-	  "report -g 51234" },
+	  "report -g 0" },
 	{ "apply", cmd_apply, GIVEN_FOLLOW | GIVEN_CHECK | GIVEN_INTERVAL, 0, 1, false, NULL,
 	  "do what /etc/gpreempt.conf says",
 	  "apply [FILE] [--follow [-i SECONDS] | --check]",
@@ -465,6 +465,24 @@ static double need_seconds(struct argp_state *state, const char *what, const cha
 	return value;
 }
 
+/**
+ * struct line - the command line while it is read
+ * @o: what it says
+ * @gpus: names of -g, with commas; NULL: there are none
+ * @negatives: words that are negative numbers, in their order; in their place is @minus
+ * @number: the last of the words that are numbers right behind -p PID, which may be pids as well; NULL: there is none
+ * @place: words that stand before it
+ * @behind_pid: is the next word right behind -p PID, or behind such a number?
+ */
+struct line {
+	struct options o;
+	char *gpus;
+	char **negatives;
+	char *number;
+	int place;
+	bool behind_pid;
+};
+
 /* No memory is left for more. */
 static void *need_room(void *array, size_t size)
 {
@@ -492,28 +510,21 @@ static void add_pids(struct options *o, struct argp_state *state, char *text)
 		add_pid(o, need_number(state, "pid", one, 1, INT_MAX));
 }
 
+/* They are looked for when the command is known to take them. */
+static void add_gpus(struct line *line, const char *names)
+{
+	size_t length = line->gpus ? strlen(line->gpus) : 0, size = length + strlen(names) + 2;
+
+	line->gpus = need_room(line->gpus, size);
+	snprintf(line->gpus + length, size - length, "%s%s", length ? "," : "", names);
+}
+
 static void add_cgroup(struct options *o, const char *name)
 {
 	o->cgroups = need_room(o->cgroups, (o->nr_cgroups + 1) * sizeof(*o->cgroups));
 	o->cgroups[o->nr_cgroups++] = name;
 	o->cgroup = o->cgroups[0];
 }
-
-/**
- * struct line - the command line while it is read
- * @o: what it says
- * @negatives: words that are negative numbers, in their order; in their place is @minus
- * @number: the last of the words that are numbers right behind -p PID, which may be pids as well; NULL: there is none
- * @place: words that stand before it
- * @behind_pid: is the next word right behind -p PID, or behind such a number?
- */
-struct line {
-	struct options o;
-	char **negatives;
-	char *number;
-	int place;
-	bool behind_pid;
-};
 
 /* To argp a negative number would be an option. */
 static char minus[] = "negative number";
@@ -544,7 +555,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		take_word(line, arg);
 		return 0;
 	}
-	if (arg && bit_of(key) & o->given & ~(GIVEN_PID | GIVEN_CGROUP))
+	if (arg && bit_of(key) & o->given & ~(GIVEN_PID | GIVEN_GPU | GIVEN_CGROUP))
 		argp_error(state, "%s is one too many: its option is given twice", arg);
 	o->given |= bit_of(key);
 	if (bit_of(key))
@@ -562,7 +573,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		line->number = NULL;
 		break;
 	case 'g':
-		o->gpu_id = need_number(state, "gpu", arg, 1, UINT_MAX);
+		add_gpus(line, arg);
 		break;
 	case 'q':
 		o->queue_id = need_number(state, "queue", arg, 0, UINT_MAX);
@@ -661,6 +672,20 @@ static void give_number(struct line *line)
 	o->args[place] = line->number;
 }
 
+/* Return: 0, or the exit status, said. */
+static int choose_gpus(struct line *line, const struct command *command)
+{
+	struct options *o = &line->o;
+	int status = line->gpus ? find_gpus(line->gpus, &o->gpu_ids, &o->nr_gpus) : 0;
+
+	if (status || !o->nr_gpus)
+		return status;
+	o->gpu_id = o->gpu_ids[0];
+	if (o->nr_gpus > 1 && !(command->many & GIVEN_GPU))
+		return fail(EXIT_USAGE, "%s takes one GPU, not %u and %u", command->name, o->gpu_ids[0], o->gpu_ids[1]);
+	return 0;
+}
+
 static int run_command(struct line *line, const char *name, bool with_program)
 {
 	const struct command *command = find_command(name);
@@ -678,6 +703,9 @@ static int run_command(struct line *line, const char *name, bool with_program)
 		return fail(EXIT_USAGE, "%s runs no program: nothing may follow --", name);
 	if (o->nr_args > command->most)
 		return fail(EXIT_USAGE, "%s takes no word %s; try: gpreemptctl help %s", name, o->args[command->most], name);
+	status = choose_gpus(line, command);
+	if (status)
+		return status;
 	status = command->run(o);
 	if ((fflush(stdout) || ferror(stdout)) && !status)
 		return fail(EXIT_FAILED, "output: %s", strerror(errno));
@@ -754,6 +782,8 @@ int main(int argc, char **argv)
 		argv[nr_before] = NULL;
 	hide_negatives(argv, nr_before < argc ? nr_before : argc, negatives);
 	status = carry_out(&line, argv, nr_before < argc ? nr_before : argc, argc);
+	free(line.gpus);
+	free(line.o.gpu_ids);
 	free(line.o.pids);
 	free(line.o.cgroups);
 	return status;

@@ -68,7 +68,6 @@ wrong_usage_is_told()
 	wrong 'pid=x is not a number' list -p x
 	wrong 'pid=1x is not a number' list -p 1x
 	wrong 'pid=4294967297 is not a number' list -p 4294967297
-	wrong 'gpu=0 is not a number from 1' list -p 1 -g 0 -q 0
 	wrong 'queue=-1 is not a number' set -p 1 -g 1 --queue=-1 5
 	wrong 'list takes no word more' list more
 	wrong 'why takes no word more' why more
