@@ -137,7 +137,7 @@ struct queue_list {
 	int nr;
 };
 
-/* main.c: messages go to stderr with the program's name in front; the functions return what they were given or found */
+/* fail.c: messages go to stderr with the program's name in front; the functions return what they were given or found */
 int fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int fail_errno(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int fail_system(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* gpu.c - names of GPUs on the command line: KFD's, amd-smi's, PCI's, DRM's, the chip's, what it is sold as */
+/* gpu.c - the names that a GPU has on the command line */
 #include "gpreemptctl.h"
 
 #include <dirent.h>
@@ -76,7 +76,7 @@ static void gpu_find_all(struct gpus *gpus)
 		qsort(gpus->all, gpus->nr, sizeof(*gpus->all), gpu_order);
 }
 
-/* Does @name say this one, and can it say no other but for a partition of the same device? @index: its place */
+/* Is @name one of its own? Partitions share the chip's. @index: its place */
 static bool gpu_is(const struct gpu *g, int index, const char *name)
 {
 	char names[12][64] = { "" };
@@ -167,7 +167,7 @@ static int gpu_fail_unknown(const struct gpus *gpus, const char *name)
 	return EXIT_FAILED;
 }
 
-static bool is_part_of(const char *part, const char *name)
+static bool gpu_is_part_of(const char *part, const char *name)
 {
 	return strlen(part) >= LEAST_PART && strspn(part, "0123456789") < strlen(part) && strcasestr(name, part);
 }
@@ -185,7 +185,7 @@ static int gpu_by_name(const struct gpus *gpus, const char *name, struct choice 
 	}
 	/* What is a name of its own is none of a part. */
 	for (i = 0; i < gpus->nr && !nr; i++)
-		found[i] = is_part_of(name, gpus->all[i].id.name);
+		found[i] = gpu_is_part_of(name, gpus->all[i].id.name);
 	for (nr = i = 0; i < gpus->nr; i++) {
 		nr += found[i];
 		last = found[i] ? i : last;
@@ -239,11 +239,13 @@ static int gpu_by_word(const struct gpus *gpus, const char *word, struct choice 
  * @gpu_ids: out: to be freed by the caller, also after an error
  * @nr: out: their number
  *
- * A GPU's names are its gpu_id, decimal or hexadecimal; its index among the machine's by PCI address, as amd-smi has it; "node"
- * and its number in KFD's topology; its PCI address, without the domain if that is 0; its render node; its unique id and its
- * UUID; a part of what it is sold as, of three characters and not a number. A partition has the PCI address with its own number.
+ * A GPU's names are its gpu_id, decimal or hexadecimal; its index among the machine's by PCI
+ * address, as amd-smi has it; "node" and its number in KFD's topology; its PCI address, without the
+ * domain if that is 0; its render node; its unique id and its UUID; a part of what it is sold as,
+ * of three characters and not a number. A partition has the PCI address with its own number.
  *
- * Return: 0, or the exit status, said: EXIT_FAILED: there is no such GPU; EXIT_USAGE: it may be one of several.
+ * Return: 0, or the exit status, said: EXIT_FAILED: there is no such GPU; EXIT_USAGE: it may be one
+ * of several.
  */
 int find_gpus(const char *names, unsigned int **gpu_ids, int *nr)
 {

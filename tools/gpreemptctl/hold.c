@@ -25,7 +25,7 @@ struct done {
 	unsigned int nr_off;
 };
 
-static int hold(struct gpreempt *g, const struct options *o, const struct gpreempt_target *target, void *data)
+static int hold_take(struct gpreempt *g, const struct options *o, const struct gpreempt_target *target, void *data)
 {
 	int nr = gpreempt_preempt(g, target, 0, o->unbounded ? GPREEMPT_HOLD_UNBOUNDED : 0);
 	struct done *done = data;
@@ -52,7 +52,7 @@ int cmd_preempt(const struct options *o)
 	/* A signal that comes early ends the hold as well, but in the ordinary way. */
 	if (!o->nr_args)
 		block_signals();
-	failed = each_target(g, o, hold, &done);
+	failed = each_target(g, o, hold_take, &done);
 	if (done.nr_targets && o->nr_args) {
 		pid = start_child(o->args, NULL);
 		status = pid < 0 ? fail_system(pid, "preempt: fork") : wait_for_child(pid);
@@ -69,7 +69,7 @@ int cmd_preempt(const struct options *o)
 /* So long resume waits until queues are back. */
 #define BACK_MS		1000
 
-static int give_back(struct gpreempt *g, const struct options *o, const struct gpreempt_target *target, void *data)
+static int hold_give_back(struct gpreempt *g, const struct options *o, const struct gpreempt_target *target, void *data)
 {
 	struct done *done = data;
 	unsigned int nr_off = 0;
@@ -99,7 +99,7 @@ int cmd_resume(const struct options *o)
 
 	if (status)
 		return status;
-	status = each_target(g, o, give_back, &done);
+	status = each_target(g, o, hold_give_back, &done);
 	gpreempt_close(g);
 	if (!done.nr_targets)
 		return status;
@@ -117,7 +117,7 @@ int cmd_resume(const struct options *o)
 	return status;
 }
 
-static int give_hint(struct gpreempt *g, const struct options *o, const struct gpreempt_target *target, void *within_s)
+static int hold_hint(struct gpreempt *g, const struct options *o, const struct gpreempt_target *target, void *within_s)
 {
 	int error = gpreempt_hint(g, target, (unsigned int)(*(double *)within_s * 1e6));
 
@@ -136,7 +136,7 @@ int cmd_hint(const struct options *o)
 	status = open_target(o, &g);
 	if (status)
 		return status;
-	status = each_target(g, o, give_hint, &within_s);
+	status = each_target(g, o, hold_hint, &within_s);
 	gpreempt_close(g);
 	return status;
 }

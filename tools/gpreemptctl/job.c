@@ -52,7 +52,7 @@ bool job_takes_number(const struct options *o, const char *word)
 }
 
 /* @data: is it put into one, not taken out? */
-static int set_job(struct gpreempt *g, const struct options *o, const struct gpreempt_target *target, void *data)
+static int job_set(struct gpreempt *g, const struct options *o, const struct gpreempt_target *target, void *data)
 {
 	unsigned int flags = (o->tree ? GPREEMPT_JOB_INHERIT : 0) | (o->stay ? GPREEMPT_JOB_STAY : 0);
 	bool set = *(bool *)data;
@@ -80,7 +80,7 @@ static int change(const struct options *o, bool set)
 		return status;
 	status = refuse_ambiguous(g, o);
 	if (!status)
-		status = each_target(g, o, set_job, &set);
+		status = each_target(g, o, job_set, &set);
 	gpreempt_close(g);
 	return status;
 }

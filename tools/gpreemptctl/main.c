@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* main.c - gpreemptctl: command line, errors, exit statuses */
+/* main.c - gpreemptctl: commands, command line, help */
 #include "gpreemptctl.h"
 
 #include <argp.h>
 #include <errno.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,7 +61,7 @@ static const struct argp_option argp_options[] = {
 #define TARGET	(GIVEN_PID | GIVEN_GPU | GIVEN_QUEUE)
 #define MANY	(GIVEN_PID | GIVEN_CGROUP)
 
-static int cmd_help(const struct options *o);
+static int main_help(const struct options *o);
 
 /**
  * struct command - a command
@@ -124,11 +123,11 @@ static const struct command {
 	  "share set --cgroup DIR...|job=ID... weight=N|min=PERCENT|max=PERCENT|max=QUOTA/PERIOD|max=none...\n"
 	  "share clear --cgroup DIR...|job=ID...\n"
 	  "share list                                 what is set, and what they have had",
-	  "share set --cgroup web.slice min=20 max=5000/20000" },
+	  "share set --cgroup web.slice min=20% max=5ms/20ms" },
 	{ "fits", cmd_fits, GIVEN_PID | GIVEN_GPU | GIVEN_JSON, GIVEN_GPU, 2, false, NULL,
 	  "what is reserved, and would that fit as well?",
 	  "fits [runtime=US period=US] [-p PID] [-g GPU]",
-	  "fits runtime=8000 period=20000" },
+	  "fits runtime=8ms period=20ms" },
 	{ "account", cmd_account, GIVEN_GPU | GIVEN_CSV | GIVEN_SINCE | GIVEN_JSON | GIVEN_PROMETHEUS, 0, 4, false, NULL,
 	  "who has used how much, those that have ended included",
 	  "account [node|cgroup|job|process]... [-g GPU] [--csv|--prometheus] [--since FILE]",
@@ -140,7 +139,7 @@ static const struct command {
 	{ "preempt", cmd_preempt, TARGET | GIVEN_FOR | GIVEN_UNBOUNDED, GIVEN_PID, INT_MAX, true, NULL,
 	  "take queues off the device and keep them off",
 	  "preempt -p PID... [-g GPU -q QUEUE] [--unbounded] [--for SECONDS | -- COMMAND...]",
-	  "preempt -p $(pidof training) --for 0.5" },
+	  "preempt -p $(pidof training) --for 500ms" },
 	{ "resume", cmd_resume, TARGET | GIVEN_JSON, GIVEN_PID, 0, false, NULL,
 	  "end all holds, whoever has them",
 	  "resume -p PID... [-g GPU -q QUEUE]",
@@ -148,7 +147,7 @@ static const struct command {
 	{ "hint", cmd_hint, TARGET | GIVEN_FOR, GIVEN_PID, 0, false, NULL,
 	  "work comes soon: clear the device",
 	  "hint -p PID... [-g GPU -q QUEUE] [--for SECONDS]",
-	  "hint -p $(pidof inference) --for 0.02" },
+	  "hint -p $(pidof inference) --for 20ms" },
 	{ "policy", cmd_policy, GIVEN_GPU | GIVEN_JSON, GIVEN_GPU, 1, false, NULL,
 	  "show or choose how nodes decide: hpf, wfq, edf",
 	  "policy [NAME] [-g GPU]",
@@ -156,11 +155,11 @@ static const struct command {
 	{ "tune", cmd_tune, GIVEN_GPU | GIVEN_JSON, GIVEN_GPU, INT_MAX, false, NULL,
 	  "show or change tunables",
 	  "tune [NAME[=VALUE]...] [-g GPU]",
-	  "tune idle_evict_us=20000 -g renderD128" },
+	  "tune idle_evict_us=20ms -g renderD128" },
 	{ "top", cmd_top, GIVEN_INTERVAL | GIVEN_COUNT | GIVEN_BY, 0, 0, false, NULL,
 	  "live view (keys: q, p priority, w work, t time off, j jobs)",
 	  "top [--by job] [-i SECONDS] [-n N]",
-	  "top -i 0.5" },
+	  "top -i 500ms" },
 	{ "events", cmd_events, GIVEN_COUNT | GIVEN_JSON, 0, 0, false, NULL,
 	  "what happens, line by line",
 	  "events [-n N]",
@@ -185,7 +184,7 @@ static const struct command {
 	  "can what is busy be preempted?",
 	  "probe-hang [-p PID [-g GPU -q QUEUE]] [--bound-ms N] [--preempt]",
 	  "probe-hang --bound-ms 500" },
-	{ "help", cmd_help, 0, 0, 1, false, NULL,
+	{ "help", main_help, 0, 0, 1, false, NULL,
 	  "all of this, or one command",
 	  "help [COMMAND]",
 	  "help set" },
@@ -204,7 +203,7 @@ static const struct command *find_command(const char *name)
 }
 
 /* Is it the other one but for so many letters that are changed, left out, put in or swapped? */
-static bool is_near(const char *a, const char *b, int changes)
+static bool main_is_near(const char *a, const char *b, int changes)
 {
 	for (; *a && *a == *b; a++)
 		b++;
@@ -212,24 +211,24 @@ static bool is_near(const char *a, const char *b, int changes)
 		return strlen(a) + strlen(b) <= (size_t)changes;
 	if (!changes)
 		return false;
-	return is_near(a + 1, b + 1, changes - 1) || is_near(a + 1, b, changes - 1) || is_near(a, b + 1, changes - 1) ||
-	       (a[1] && a[0] == b[1] && a[1] == b[0] && is_near(a + 2, b + 2, changes - 1));
+	return main_is_near(a + 1, b + 1, changes - 1) || main_is_near(a + 1, b, changes - 1) || main_is_near(a, b + 1, changes - 1) ||
+	       (a[1] && a[0] == b[1] && a[1] == b[0] && main_is_near(a + 2, b + 2, changes - 1));
 }
 
-static int fail_unknown(const char *name)
+static int main_fail_unknown(const char *name)
 {
 	int changes, most = strlen(name) > 3 ? 2 : 1;
 	size_t i;
 
 	for (changes = 0; changes <= most; changes++)
 		for (i = 0; i < NR_COMMANDS; i++)
-			if (changes ? is_near(name, commands[i].name, changes) : *name && !strncmp(name, commands[i].name, strlen(name)))
+			if (changes ? main_is_near(name, commands[i].name, changes) : *name && !strncmp(name, commands[i].name, strlen(name)))
 				return fail(EXIT_USAGE, "unknown command %s; did you mean `%s'?", name, commands[i].name);
 	return fail(EXIT_USAGE, "unknown command %s; try: gpreemptctl help", name);
 }
 
 /* A bit GIVEN_*; 0: of none, as --help */
-static unsigned int bit_of(int key)
+static unsigned int main_bit_of(int key)
 {
 	const struct argp_option *option;
 	unsigned int bit = 1;
@@ -244,13 +243,13 @@ static unsigned int bit_of(int key)
 }
 
 /* @takes: options, bits */
-static void print_options(unsigned int takes)
+static void main_print_options(unsigned int takes)
 {
 	const struct argp_option *option;
 	char words[64];
 
 	for (option = argp_options; option->doc; option++) {
-		if (!(bit_of(option->key) & takes))
+		if (!(main_bit_of(option->key) & takes))
 			continue;
 		snprintf(words, sizeof(words), "--%s%s%s", option->name, option->arg ? " " : "", option->arg ? option->arg : "");
 		if (option->key < OPT_CGROUP)
@@ -261,7 +260,7 @@ static void print_options(unsigned int takes)
 }
 
 /* Lines, each behind so many blanks and a word */
-static void print_lines(const char *lines, int blanks, const char *word)
+static void main_print_lines(const char *lines, int blanks, const char *word)
 {
 	int length;
 
@@ -271,28 +270,28 @@ static void print_lines(const char *lines, int blanks, const char *word)
 	}
 }
 
-static void help_on(const struct command *command)
+static void main_help_on(const struct command *command)
 {
 	printf("gpreemptctl %s: %s\n\nUsage:\n", command->name, command->summary);
-	print_lines(command->usage, 2, "gpreemptctl ");
+	main_print_lines(command->usage, 2, "gpreemptctl ");
 	if (command->takes)
 		printf("\nOptions:\n");
-	print_options(command->takes);
+	main_print_options(command->takes);
 	printf("\nExample:\n  gpreemptctl %s\n\ngpreemptctl(1) has the rest.\n", command->example);
 }
 
-static void help_on_all(void)
+static void main_help_on_all(void)
 {
 	size_t i;
 
 	printf("Usage: gpreemptctl COMMAND [WORD...] [OPTION...]\n"
 	       "Shows and steers the preemptive scheduling of GPU compute queues.\n\nCommands:\n");
 	for (i = 0; i < NR_COMMANDS; i++) {
-		print_lines(commands[i].usage, 2, "");
+		main_print_lines(commands[i].usage, 2, "");
 		printf("%8s%s\n", "", commands[i].summary);
 	}
 	printf("\nOptions:\n");
-	print_options(~0U);
+	main_print_options(~0U);
 	printf("  -h, --help             this, or the help of the command\n"
 	       "      --version          the version\n\n"
 	       "PRIORITY is %d..%d, larger is more urgent, %d is normal. CLASS is latency (%d), normal (%d) or\nbatch (%d).\n\n"
@@ -301,21 +300,21 @@ static void help_on_all(void)
 	       GPREEMPT_PRIORITY_MIN, GPREEMPT_PRIORITY_MAX, GPREEMPT_PRIORITY_NORMAL, CLASS_LATENCY, GPREEMPT_PRIORITY_NORMAL, CLASS_BATCH);
 }
 
-static int cmd_help(const struct options *o)
+static int main_help(const struct options *o)
 {
 	const struct command *command = o->nr_args ? find_command(o->args[0]) : NULL;
 
 	if (o->nr_args && !command)
-		return fail_unknown(o->args[0]);
+		return main_fail_unknown(o->args[0]);
 	if (command)
-		help_on(command);
+		main_help_on(command);
 	else
-		help_on_all();
+		main_help_on_all();
 	return EXIT_DONE;
 }
 
 /* A screen of 25 lines has room for it. */
-static int tell_commands(void)
+static int main_tell_commands(void)
 {
 	size_t i;
 
@@ -324,125 +323,6 @@ static int tell_commands(void)
 		fprintf(stderr, "  %-11s %s\n", commands[i].name, commands[i].summary);
 	fprintf(stderr, "gpreemptctl help COMMAND tells more\n");
 	return EXIT_USAGE;
-}
-
-/* Which of several targets messages are about; empty: there is one */
-static char target_name[256];
-
-/** name_target() - messages from now on are about this one of several targets; NULL: about none */
-void name_target(const char *name)
-{
-	snprintf(target_name, sizeof(target_name), name ? "%s: " : "%s", name ? name : "");
-}
-
-/**
- * fail() - say what went wrong
- * @status: exit status
- *
- * Return: @status.
- */
-int fail(int status, const char *format, ...)
-{
-	va_list args;
-
-	fprintf(stderr, "gpreemptctl: %s", target_name);
-	va_start(args, format);
-	vfprintf(stderr, format, args);
-	va_end(args);
-	fputc('\n', stderr);
-	return status;
-}
-
-static int fail_because(int error, const char *why, const char *format, va_list args)
-{
-	fprintf(stderr, "gpreemptctl: %s", target_name);
-	vfprintf(stderr, format, args);
-	fprintf(stderr, ": %s\n", why);
-	return error == -EPERM || error == -EACCES ? EXIT_DENIED : EXIT_FAILED;
-}
-
-/**
- * fail_errno() - say what went wrong with the scheduler and why
- * @error: negative errno, as libgpreempt gives it
- *
- * Return: the exit status that belongs to @error.
- */
-int fail_errno(int error, const char *format, ...)
-{
-	static const struct {
-		int error;
-		const char *why;
-	} reasons[] = {
-		{ -ESRCH, "no such process" },
-		{ -ENOENT, "no such queue" },
-		{ -ENODEV, "no such GPU; gpreemptctl status lists them" },
-		{ -EBADF, "not a directory of the cgroup v2 file system; without one: set -p PID --tree, or a line `cgroup' of /etc/gpreempt.conf" },
-		{ -EACCES, "another user's; this takes CAP_SYS_ADMIN" },
-		{ -EPERM, "not allowed; raising above 7 or above what an administrator set, weights, deadlines, runtimes, exemptions and follow_stop take CAP_SYS_NICE, cgroups and unbounded holds CAP_SYS_ADMIN" },
-		{ -ERANGE, "out of bounds" },
-		{ -EBUSY, "the driver does not let it go now (debugger, cooperative groups or a reset)" },
-		{ -EOPNOTSUPP, "scheduling is switched off, only observes (observe=1) or is not possible on this node; try: gpreemptctl doctor" },
-		{ -ETIME, "not saved in time" },
-		{ -ENOSPC, "what the process has reserved does not fit then; nothing changed; gpreemptctl fits tells what is free" },
-		{ -EIO, "the GPU is being reset, or a queue that was held has been: it stays off" },
-	};
-	const char *why = strerror(-error);
-	va_list args;
-	unsigned int i;
-	int status;
-
-	for (i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
-		if (reasons[i].error == error)
-			why = reasons[i].why;
-	va_start(args, format);
-	status = fail_because(error, why, format, args);
-	va_end(args);
-	return status;
-}
-
-/**
- * fail_system() - say what went wrong with a file or a process and why
- * @error: negative errno, of the system
- *
- * Return: the exit status that belongs to @error.
- */
-int fail_system(int error, const char *format, ...)
-{
-	va_list args;
-	int status;
-
-	va_start(args, format);
-	status = fail_because(error, strerror(-error), format, args);
-	va_end(args);
-	return status;
-}
-
-/**
- * open_scheduler() - connect, or say why not
- * @g: out: to be closed by the caller
- *
- * Return: 0, or the exit status.
- */
-int open_scheduler(struct gpreempt **g)
-{
-	int error = gpreempt_open(g);
-	char how[512];
-
-	switch (error) {
-	case 0:
-		return 0;
-	case -ENOENT:
-	case -ENODEV:
-	case -ENXIO:
-		return fail(EXIT_NO_MODULE, "no /dev/kfd_gpreempt: amdgpu is not loaded, or without kfd_gpreempt; try: gpreemptctl doctor");
-	case -EPROTO:
-		return fail(EXIT_NO_MODULE, "/dev/kfd_gpreempt speaks an older ABI than this program; update the module");
-	case -EACCES:
-	case -EPERM:
-		how_to_open(how, sizeof(how));
-		return fail(EXIT_DENIED, "/dev/kfd_gpreempt: %s; %s", strerror(-error), how);
-	}
-	return fail(EXIT_FAILED, "/dev/kfd_gpreempt: %s", strerror(-error));
 }
 
 static unsigned long long need_number(struct argp_state *state, const char *what, const char *text, unsigned long long min,
@@ -455,12 +335,15 @@ static unsigned long long need_number(struct argp_state *state, const char *what
 	return value;
 }
 
+/* With ms or us behind it, these. */
 static double need_seconds(struct argp_state *state, const char *what, const char *text)
 {
 	char *end;
 	double value = strtod(text, &end);
+	bool ms = !strcmp(end, "ms"), us = !strcmp(end, "us");
 
-	if (end == text || *end || !(value >= 0.001 && value <= 86400))
+	value = ms ? value / 1e3 : us ? value / 1e6 : value;
+	if (end == text || (*end && !ms && !us && strcmp(end, "s")) || !(value >= 0.001 && value <= 86400))
 		argp_error(state, "%s=%s is not from 0.001 to 86400 seconds", what, text);
 	return value;
 }
@@ -470,7 +353,7 @@ static double need_seconds(struct argp_state *state, const char *what, const cha
  * @o: what it says
  * @gpus: names of -g, with commas; NULL: there are none
  * @negatives: words that are negative numbers, in their order; in their place is @minus
- * @number: the last of the words that are numbers right behind -p PID, which may be pids as well; NULL: there is none
+ * @number: the last of the numbers right behind -p PID, all taken for pids; NULL: there is none
  * @place: words that stand before it
  * @behind_pid: is the next word right behind -p PID, or behind such a number?
  */
@@ -484,7 +367,7 @@ struct line {
 };
 
 /* No memory is left for more. */
-static void *need_room(void *array, size_t size)
+static void *main_need_room(void *array, size_t size)
 {
 	array = realloc(array, size);
 	if (!array)
@@ -492,36 +375,36 @@ static void *need_room(void *array, size_t size)
 	return array;
 }
 
-static void add_pid(struct options *o, pid_t pid)
+static void main_add_pid(struct options *o, pid_t pid)
 {
-	o->pids = need_room(o->pids, (o->nr_pids + 1) * sizeof(*o->pids));
+	o->pids = main_need_room(o->pids, (o->nr_pids + 1) * sizeof(*o->pids));
 	o->pids[o->nr_pids++] = pid;
 	o->pid = o->pids[0];
 }
 
 /* One, or several with commas or blanks between them, as a shell's "$(pidof x)" has. */
-static void add_pids(struct options *o, struct argp_state *state, char *text)
+static void main_add_pids(struct options *o, struct argp_state *state, char *text)
 {
 	char *rest = NULL, *one = strtok_r(text, ", \t\n", &rest);
 
 	if (!one)
 		need_number(state, "pid", text, 1, INT_MAX);
 	for (; one; one = strtok_r(NULL, ", \t\n", &rest))
-		add_pid(o, need_number(state, "pid", one, 1, INT_MAX));
+		main_add_pid(o, need_number(state, "pid", one, 1, INT_MAX));
 }
 
 /* They are looked for when the command is known to take them. */
-static void add_gpus(struct line *line, const char *names)
+static void main_add_gpus(struct line *line, const char *names)
 {
 	size_t length = line->gpus ? strlen(line->gpus) : 0, size = length + strlen(names) + 2;
 
-	line->gpus = need_room(line->gpus, size);
+	line->gpus = main_need_room(line->gpus, size);
 	snprintf(line->gpus + length, size - length, "%s%s", length ? "," : "", names);
 }
 
-static void add_cgroup(struct options *o, const char *name)
+static void main_add_cgroup(struct options *o, const char *name)
 {
-	o->cgroups = need_room(o->cgroups, (o->nr_cgroups + 1) * sizeof(*o->cgroups));
+	o->cgroups = main_need_room(o->cgroups, (o->nr_cgroups + 1) * sizeof(*o->cgroups));
 	o->cgroups[o->nr_cgroups++] = name;
 	o->cgroup = o->cgroups[0];
 }
@@ -529,8 +412,8 @@ static void add_cgroup(struct options *o, const char *name)
 /* To argp a negative number would be an option. */
 static char minus[] = "negative number";
 
-/* Numbers behind -p PID are pids, as $(pidof x) gives them; the last may be meant for the command: see run_command(). */
-static void take_word(struct line *line, char *word)
+/* Numbers behind -p PID are pids; the last may be the command's own: main_give_number(). */
+static void main_take_word(struct line *line, char *word)
 {
 	unsigned long long pid;
 
@@ -538,7 +421,7 @@ static void take_word(struct line *line, char *word)
 		word = *line->negatives++;
 	line->behind_pid = line->behind_pid && strspn(word, "0123456789") == strlen(word) && parse_number(word, INT_MAX, &pid) && pid;
 	if (line->behind_pid) {
-		add_pid(&line->o, pid);
+		main_add_pid(&line->o, pid);
 		line->number = word;
 		line->place = line->o.nr_args;
 	} else {
@@ -552,13 +435,13 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	struct options *o = &line->o;
 
 	if (key == ARGP_KEY_ARG) {
-		take_word(line, arg);
+		main_take_word(line, arg);
 		return 0;
 	}
-	if (arg && bit_of(key) & o->given & ~(GIVEN_PID | GIVEN_GPU | GIVEN_CGROUP))
+	if (arg && main_bit_of(key) & o->given & ~(GIVEN_PID | GIVEN_GPU | GIVEN_CGROUP))
 		argp_error(state, "%s is one too many: its option is given twice", arg);
-	o->given |= bit_of(key);
-	if (bit_of(key))
+	o->given |= main_bit_of(key);
+	if (main_bit_of(key))
 		line->behind_pid = key == 'p';
 	switch (key) {
 	case 'h':
@@ -569,17 +452,17 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->version = true;
 		break;
 	case 'p':
-		add_pids(o, state, arg);
+		main_add_pids(o, state, arg);
 		line->number = NULL;
 		break;
 	case 'g':
-		add_gpus(line, arg);
+		main_add_gpus(line, arg);
 		break;
 	case 'q':
 		o->queue_id = need_number(state, "queue", arg, 0, UINT_MAX);
 		break;
 	case OPT_CGROUP:
-		add_cgroup(o, arg);
+		main_add_cgroup(o, arg);
 		break;
 	case OPT_PRIORITY:
 	case OPT_CLASS:
@@ -641,12 +524,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 /* An option that is not for the command is a mistake somewhere: it is not passed over. */
-static int check_options(const struct command *command, const struct options *o)
+static int main_check_options(const struct command *command, const struct options *o)
 {
 	const struct argp_option *option;
 
 	for (option = argp_options; option->doc; option++)
-		if (bit_of(option->key) & o->given & ~command->takes)
+		if (main_bit_of(option->key) & o->given & ~command->takes)
 			return fail(EXIT_USAGE, "%s does not take --%s; try: gpreemptctl help %s", command->name, option->name, command->name);
 	if (o->nr_pids > 1 && !(command->many & GIVEN_PID))
 		return fail(EXIT_USAGE, "%s takes one process, not %d and %d", command->name, o->pids[0], o->pids[1]);
@@ -661,7 +544,7 @@ static int check_options(const struct command *command, const struct options *o)
 }
 
 /* The last number behind -p is the command's own, where it stands. */
-static void give_number(struct line *line)
+static void main_give_number(struct line *line)
 {
 	struct options *o = &line->o;
 	/* The name of the command is no word any more. */
@@ -673,7 +556,7 @@ static void give_number(struct line *line)
 }
 
 /* Return: 0, or the exit status, said. */
-static int choose_gpus(struct line *line, const struct command *command)
+static int main_choose_gpus(struct line *line, const struct command *command)
 {
 	struct options *o = &line->o;
 	int status = line->gpus ? find_gpus(line->gpus, &o->gpu_ids, &o->nr_gpus) : 0;
@@ -693,17 +576,17 @@ static int run_command(struct line *line, const char *name, bool with_program)
 	int status;
 
 	if (!command)
-		return fail_unknown(name);
+		return main_fail_unknown(name);
 	if (line->number && command->number && command->number(o, line->number))
-		give_number(line);
-	status = check_options(command, o);
+		main_give_number(line);
+	status = main_check_options(command, o);
 	if (status)
 		return status;
 	if (with_program && !command->program)
 		return fail(EXIT_USAGE, "%s runs no program: nothing may follow --", name);
 	if (o->nr_args > command->most)
 		return fail(EXIT_USAGE, "%s takes no word %s; try: gpreemptctl help %s", name, o->args[command->most], name);
-	status = choose_gpus(line, command);
+	status = main_choose_gpus(line, command);
 	if (status)
 		return status;
 	status = command->run(o);
@@ -713,7 +596,7 @@ static int run_command(struct line *line, const char *name, bool with_program)
 }
 
 /* Has this option its value in the next word? */
-static bool takes_next(const char *word)
+static bool main_takes_next(const char *word)
 {
 	const struct argp_option *option;
 	size_t length = strlen(word);
@@ -726,12 +609,12 @@ static bool takes_next(const char *word)
 }
 
 /* Hide negative numbers from argp. @negatives: out. */
-static void hide_negatives(char **argv, int argc, char **negatives)
+static void main_hide_negatives(char **argv, int argc, char **negatives)
 {
 	int i;
 
 	for (i = 1; i < argc; i++) {
-		if (argv[i][0] != '-' || argv[i][1] < '0' || argv[i][1] > '9' || takes_next(argv[i - 1]))
+		if (argv[i][0] != '-' || argv[i][1] < '0' || argv[i][1] > '9' || main_takes_next(argv[i - 1]))
 			continue;
 		*negatives++ = argv[i];
 		argv[i] = minus;
@@ -739,7 +622,7 @@ static void hide_negatives(char **argv, int argc, char **negatives)
 }
 
 /* @nr_before: words before "--", or all. Return: the exit status. */
-static int carry_out(struct line *line, char **argv, int nr_before, int argc)
+static int main_carry_out(struct line *line, char **argv, int nr_before, int argc)
 {
 	static const struct argp argp = { argp_options, parse_option, NULL, NULL, NULL, NULL, NULL };
 	struct options *o = &line->o;
@@ -754,10 +637,10 @@ static int carry_out(struct line *line, char **argv, int nr_before, int argc)
 	}
 	if (o->help) {
 		o->nr_args = o->nr_args > 0;
-		return cmd_help(o);
+		return main_help(o);
 	}
 	if (!o->nr_args)
-		return tell_commands();
+		return main_tell_commands();
 	name = *o->args++;
 	o->nr_args--;
 	if (nr_before == argc)
@@ -780,8 +663,8 @@ int main(int argc, char **argv)
 		;
 	if (nr_before < argc)
 		argv[nr_before] = NULL;
-	hide_negatives(argv, nr_before < argc ? nr_before : argc, negatives);
-	status = carry_out(&line, argv, nr_before < argc ? nr_before : argc, argc);
+	main_hide_negatives(argv, nr_before < argc ? nr_before : argc, negatives);
+	status = main_carry_out(&line, argv, nr_before < argc ? nr_before : argc, argc);
 	free(line.gpus);
 	free(line.o.gpu_ids);
 	free(line.o.pids);

@@ -75,7 +75,8 @@ static bool parse_change(const char *word, struct change *change)
 	for (i = 0; i < sizeof(params) / sizeof(params[0]); i++) {
 		if (strlen(params[i].name) == length && !strncmp(params[i].name, word, length)) {
 			change->param = params[i].param;
-			return parse_number(equals + 1, MAX_VALUE, &change->value);
+			return change->param == GPREEMPT_PARAM_DEADLINE_US ? parse_time(equals + 1, 1, MAX_VALUE, &change->value) :
+									     parse_number(equals + 1, MAX_VALUE, &change->value);
 		}
 	}
 	return false;
@@ -159,7 +160,7 @@ static int carry_out(struct gpreempt *g, const struct gpreempt_target *target, c
 }
 
 /* Return: 0, or the exit status, said. */
-static int check_waits_for(const struct options *o, const char *word, unsigned long long pid)
+static int set_check_waits_for(const struct options *o, const char *word, unsigned long long pid)
 {
 	int i;
 
@@ -171,8 +172,8 @@ static int check_waits_for(const struct options *o, const char *word, unsigned l
 	return 0;
 }
 
-/* @priority: the word before it that was a priority, or NULL. Return: 0, or the exit status, said. */
-static int check_word(const struct options *o, const char *word, const char *priority)
+/* @priority: the word before it that was one, or NULL. Return: 0, or the exit status, said. */
+static int set_check_word(const struct options *o, const char *word, const char *priority)
 {
 	struct change change;
 
@@ -190,12 +191,12 @@ static int check_word(const struct options *o, const char *word, const char *pri
 	if (set_is_of_process(&change) && o->given & GIVEN_QUEUE)
 		return fail(EXIT_USAGE, "%s is for a process, not for one of its queues; nothing changed", word);
 	if (change.kind == CHANGE_PARAM && change.param == GPREEMPT_PARAM_WAITS_FOR)
-		return check_waits_for(o, word, change.value);
+		return set_check_waits_for(o, word, change.value);
 	return 0;
 }
 
 /* All words are looked at before the first of them changes something. */
-static int check_words(const struct options *o)
+static int set_check_words(const struct options *o)
 {
 	const char *priority = NULL;
 	int i, status;
@@ -210,7 +211,7 @@ static int check_words(const struct options *o)
 	if (o->tree && (!(o->given & GIVEN_PID) || o->given & (GIVEN_QUEUE | GIVEN_CGROUP)))
 		return fail(EXIT_USAGE, "--tree is for a process: set -p PID --tree PRIORITY|CLASS");
 	for (i = 0; i < o->nr_args; i++) {
-		status = check_word(o, o->args[i], priority);
+		status = set_check_word(o, o->args[i], priority);
 		if (status)
 			return status;
 		if (!strchr(o->args[i], '='))
@@ -254,7 +255,7 @@ static int set_target(struct gpreempt *g, const struct options *o, const struct 
 int cmd_set(const struct options *o)
 {
 	struct gpreempt *g;
-	int status = check_words(o);
+	int status = set_check_words(o);
 
 	if (!status)
 		status = open_scheduler(&g);

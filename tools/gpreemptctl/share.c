@@ -37,6 +37,8 @@ static int read_words(const struct options *o, bool clear, struct gpreempt_set_s
 		return fail(EXIT_USAGE, "share %s needs --cgroup DIR or job=ID, one of them", o->args[0]);
 	if (!clear && !nr_words)
 		return fail(EXIT_USAGE, "share set needs weight=N, min=PERCENT or max=PERCENT; what is not named is weight=%d min=0 max=none", SHARE_WEIGHT);
+	if (!parse_is_possible(share, why))
+		return fail(EXIT_USAGE, "%s; nothing changed", why);
 	return 0;
 }
 
@@ -54,7 +56,7 @@ static void tell_where_only_maxima_count(struct gpreempt *g)
 }
 
 /* @data: what it is to have */
-static int set_share(struct gpreempt *g, const struct options *o, const struct gpreempt_target *target, void *data)
+static int share_set(struct gpreempt *g, const struct options *o, const struct gpreempt_target *target, void *data)
 {
 	struct gpreempt_set_share *share = data;
 	int error;
@@ -70,8 +72,25 @@ static int set_share(struct gpreempt *g, const struct options *o, const struct g
 	return error ? fail_errno(error, "share %s", o->args[0]) : 0;
 }
 
+/* A share may be set before its job is; a mistyped id looks the same. */
+static void share_tell_empty_job(struct gpreempt *g, uint64_t job)
+{
+	struct gpreempt_target all = gpreempt_target_all();
+	struct gpreempt_queue_info *queues;
+	uint64_t *jobs;
+	int i, nr = gpreempt_list_jobs(g, &all, &queues, &jobs);
+	bool empty = nr >= 0;
+
+	for (i = 0; i < nr; i++)
+		empty &= jobs[i] != job;
+	free(queues);
+	free(jobs);
+	if (empty)
+		fprintf(stderr, "gpreemptctl: no queue is in the job %llu now; its share counts when one is\n", (unsigned long long)job);
+}
+
 /* Return: 0, or the exit status: of one job its own, of several EXIT_FAILED. */
-static int set_shares_of_jobs(struct gpreempt *g, const struct options *o, struct gpreempt_set_share *share)
+static int share_set_of_jobs(struct gpreempt *g, const struct options *o, struct gpreempt_set_share *share)
 {
 	struct gpreempt_target all = gpreempt_target_all();
 	int i, r, nr = 0, status = 0;
@@ -85,9 +104,11 @@ static int set_shares_of_jobs(struct gpreempt *g, const struct options *o, struc
 		parse_number(o->args[i] + 4, ~0ULL, &job);
 		share->job = job;
 		name_target(nr > 1 ? o->args[i] : NULL);
-		r = set_share(g, o, &all, share);
+		r = share_set(g, o, &all, share);
 		if (r)
 			status = nr > 1 ? EXIT_FAILED : r;
+		else if (!(share->flags & GPREEMPT_SHARE_CLEAR))
+			share_tell_empty_job(g, job);
 	}
 	name_target(NULL);
 	return status;
@@ -104,9 +125,9 @@ static int change(const struct options *o, bool clear)
 	if (status)
 		return status;
 	if (o->given & GIVEN_CGROUP)
-		status = each_target(g, o, set_share, &share);
+		status = each_target(g, o, share_set, &share);
 	else
-		status = set_shares_of_jobs(g, o, &share);
+		status = share_set_of_jobs(g, o, &share);
 	if (!status && !clear && (share.weight != SHARE_WEIGHT || share.min_pct))
 		tell_where_only_maxima_count(g);
 	gpreempt_close(g);

@@ -104,7 +104,7 @@ int each_target(struct gpreempt *g, const struct options *o, target_fn fn, void 
 }
 
 /* Threads of the kernel have no command line. */
-static bool is_program(pid_t pid)
+static bool target_is_program(pid_t pid)
 {
 	char path[64], line[16];
 
@@ -115,8 +115,8 @@ static bool is_program(pid_t pid)
 /**
  * refuse_ambiguous() - is the command's number behind -p PID another process that was meant?
  *
- * In `set -p $(pidof x)' without a priority, the last pid would be one. A process that has queues is taken for meant, and in
- * `set -p $(pidof x) weight=5', where a priority is not asked for, any program.
+ * In `set -p $(pidof x)' without a priority the last pid would be one. A process that has queues
+ * is taken for meant; in `set -p $(pidof x) weight=5', where none is needed, so is any program.
  *
  * Return: 0, or EXIT_USAGE, said.
  */
@@ -129,7 +129,7 @@ int refuse_ambiguous(struct gpreempt *g, const struct options *o)
 
 	if (!o->taken)
 		return 0;
-	found = (strchr(o->args[0], '=') || strchr(o->args[o->nr_args - 1], '=')) && is_program(o->taken);
+	found = (strchr(o->args[0], '=') || strchr(o->args[o->nr_args - 1], '=')) && target_is_program(o->taken);
 	nr = gpreempt_list_queues(g, &all, &queues);
 	for (i = 0; i < nr; i++)
 		found |= queues[i].pid == o->taken;

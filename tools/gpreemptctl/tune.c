@@ -55,6 +55,31 @@ static const struct tunable *find_tunable(const char *name)
 	return NULL;
 }
 
+static bool tune_ends_with(const char *name, const char *end)
+{
+	size_t length = strlen(name), end_length = strlen(end);
+
+	return length > end_length && !strcmp(name + length - end_length, end);
+}
+
+/* A value with another unit than its name ends with, in that unit; what is none stays as it is. */
+static const char *tune_in_own_unit(const char *name, const char *value, char *buffer, size_t size)
+{
+	unsigned long long number;
+	bool known = false;
+
+	if (tune_ends_with(name, "_us"))
+		known = parse_time(value, 1, ~0ULL, &number);
+	else if (tune_ends_with(name, "_ms"))
+		known = parse_time(value, 1000, ~0ULL, &number);
+	else if (tune_ends_with(name, "_pct"))
+		known = parse_percent(value, ~0ULL, &number);
+	if (!known)
+		return value;
+	snprintf(buffer, size, "%llu", number);
+	return buffer;
+}
+
 static bool is_word_of(const char *value, const char *words)
 {
 	size_t length = strlen(value);
@@ -94,13 +119,13 @@ static void describe(const struct tunable *t, char *text, size_t size)
 bool check_tunable(const char *name, const char *value, char *why, size_t size)
 {
 	const struct tunable *t = find_tunable(name);
-	char allowed[128];
+	char allowed[128], number[24];
 
 	if (!t) {
 		snprintf(why, size, "there is no tunable %s", name);
 		return false;
 	}
-	if (fits(t, value))
+	if (fits(t, tune_in_own_unit(name, value, number, sizeof(number))))
 		return true;
 	describe(t, allowed, sizeof(allowed));
 	snprintf(why, size, "%s=%s is not %s", t->name, value, allowed);
@@ -132,14 +157,14 @@ static bool tunable_path(char *path, size_t size, unsigned int gpu_id, const cha
  */
 int change_tunable(unsigned int gpu_id, const char *name, const char *value, char *why, size_t size)
 {
-	char path[512], kept[256], wrong[256];
+	char path[512], kept[256], wrong[256], number[24];
 	int r;
 
 	if (!tunable_path(path, sizeof(path), gpu_id, name) || read_text(path, kept, sizeof(kept)) < 0) {
 		snprintf(why, size, "there is no tunable %s; gpreemptctl tune lists them", name);
 		return EXIT_USAGE;
 	}
-	r = write_text(path, value);
+	r = write_text(path, tune_in_own_unit(name, value, number, sizeof(number)));
 	if (!r)
 		return 0;
 	if (r == -EINVAL || r == -ERANGE) {
@@ -194,7 +219,7 @@ static int show_all(unsigned int gpu_id, json_object *object)
 }
 
 /* Of one node, or of the module (@gpu_id 0). @object: NULL: as text. Return: the exit status. */
-static int tune(const struct options *o, unsigned int gpu_id, json_object *object)
+static int tune_one(const struct options *o, unsigned int gpu_id, json_object *object)
 {
 	char name[64], why[512];
 	const char *equals;
@@ -218,7 +243,7 @@ static int tune(const struct options *o, unsigned int gpu_id, json_object *objec
 	return r;
 }
 
-static json_object *add_tunables(json_object *node, unsigned int gpu_id)
+static json_object *tune_add_node(json_object *node, unsigned int gpu_id)
 {
 	json_object *object = json_object_new_object();
 
@@ -246,7 +271,7 @@ static int tune_several(const struct options *o, json_object *document)
 		json_object_array_add(nodes, node);
 		if (shows && !o->json)
 			printf("%s%s:\n", i ? "\n" : "", name);
-		r = tune(o, o->gpu_ids[i], o->json ? add_tunables(node, o->gpu_ids[i]) : NULL);
+		r = tune_one(o, o->gpu_ids[i], o->json ? tune_add_node(node, o->gpu_ids[i]) : NULL);
 		if (r)
 			status = r == EXIT_USAGE ? r : EXIT_FAILED;
 	}
@@ -266,7 +291,7 @@ int cmd_tune(const struct options *o)
 	if (o->nr_gpus > 1)
 		r = tune_several(o, document);
 	else
-		r = tune(o, o->gpu_id, o->json ? add_tunables(document, o->gpu_id) : NULL);
+		r = tune_one(o, o->gpu_id, o->json ? tune_add_node(document, o->gpu_id) : NULL);
 	if (o->json && !r)
 		print_json(document);
 	else

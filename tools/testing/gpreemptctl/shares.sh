@@ -512,6 +512,35 @@ gpreemptctl: set runtime=50000 period=100000: does not fit; nothing changed"
 	is "message" "$(cat "$err")" "gpreemptctl: set runtime=5: the module knows of no reservations; update it"
 }
 
+values_may_have_units()
+{
+	machine
+	printf '1 0 900000 100\n' >"$MACHINE/fits"
+	status 0 ctl share set --cgroup batch.slice min=20% max=30%
+	status 0 ctl share set --cgroup batch.slice max=5ms/20000us
+	status 0 ctl share set --cgroup batch.slice max=500ms/1s
+	is "shares" "$(cut -d ' ' -f 2- "$MACHINE/shares" | paste -sd,)" "100 20 6000/20000,100 0 5000/20000,100 0 500000/1000000"
+	status 0 ctl set -p 4711 runtime=8ms period=20ms
+	is "reservation" "$(cat "$MACHINE/runtimes")" "4711 8000/20000"
+	status 0 ctl fits runtime=8ms period=20000us >"$scratch/out"
+	does 0 "198 hint 20000" hint -p 198 --for 20ms
+	does 0 "198 hint 2000" hint -p 198 --for 2000us
+	apply 0 <<<$'[shares]\ncgroup batch.slice = min=10% max=10ms/50ms'
+	is "share" "$(tail -1 "$MACHINE/shares")" "batch.slice 100 10 10000/50000"
+	apply 1 <<<$'[shares]\ncgroup batch.slice = min=50 max=30'
+	has "$err" "min=50 is more than the maximum, which is 6000 of 20000 us, 30 percent; the line is ignored"
+}
+
+a_job_without_queues_is_told()
+{
+	machine
+	echo "199 1 0 0 active 7 0 0 0 7 0" >"$MACHINE/queues"
+	status 0 ctl share set job=7 max=30
+	is "messages" "$(cat "$err")" ""
+	status 0 ctl share set job=7 job=99 max=30
+	is "messages" "$(cat "$err")" "gpreemptctl: no queue is in the job 99 now; its share counts when one is"
+}
+
 # does STATUS WANTED ARGUMENTS: what gpreemptctl has done to processes, in one line
 does()
 {
@@ -626,7 +655,7 @@ commands_take_several_processes_or_cgroups()
 	is "messages" "$(paste -sd, "$err")" "gpreemptctl: job=3: share set: no such process,gpreemptctl: job=4: share set: no such process"
 }
 
-plan 18
+plan 20
 must "builds without warnings" builds_without_warnings
 for t in containers_have_a_share_by_annotation_or_class containers_may_not_have_more_than_their_share \
 	containers_that_ask_need_shares containers_that_ask_for_nothing_start containers_that_ask_are_told \
@@ -634,7 +663,7 @@ for t in containers_have_a_share_by_annotation_or_class containers_may_not_have_
 	patterns_name_the_cgroups_that_there_are containers_are_found_by_name_image_or_label containers_that_come_later_are_found \
 	files_of_engines_may_be_anything containers_follow_stops_by_annotation_or_configuration \
 	reservations_are_answered_with_figures set_takes_several_processes pids_and_priorities_are_not_mixed_up \
-	others_are_done_when_one_fails commands_take_several_processes_or_cgroups; do
+	others_are_done_when_one_fails commands_take_several_processes_or_cgroups values_may_have_units a_job_without_queues_is_told; do
 	tap $t $t
 done
 finish

@@ -119,6 +119,22 @@ wrong_usage_is_told()
 	wrong 'max=999/10000: a quota of 999 us is not in 1000..10000; nothing changed' share set job=5 max=999/10000
 	wrong 'max=10001/10000: a quota of 10001 us is not in 1000..10000' share set job=5 max=10001/10000
 	wrong 'speed=5 is neither weight=N nor min=PERCENT nor max=PERCENT; nothing changed' share set job=5 speed=5
+	wrong 'min=50 is more than the maximum, which is 6000 of 20000 us, 30 percent; nothing changed' share set max=30% min=50% job=5
+	wrong 'min=26 is more than the maximum, which is 5000 of 20000 us, 25 percent; nothing changed' share set job=5 min=26 max=5ms/20ms
+	wrong 'min=101% is not in 0..100 percent' share set job=5 min=101%
+	wrong 'max=30%% is neither 5..100 percent' share set job=5 max=30%%
+	wrong 'max=5ms is neither 5..100 percent' share set job=5 max=5ms
+	wrong 'max=5ms/9ms: a period of 9000 us is not in 10000..1000000' share set job=5 max=5ms/9ms
+	wrong 'max=5h/20ms is neither 5..100 percent' share set job=5 max=5h/20ms
+	wrong 'weight=5% is not in 1..10000' share set job=5 weight=5%
+	wrong 'runtime=6000 is above period=5000; nothing changed' set -p 1 runtime=6ms period=5000
+	wrong 'deadline_us=5h is neither' set -p 1 deadline_us=5h
+	wrong 'deadline_us=ms is neither' set -p 1 deadline_us=ms
+	wrong 'deadline_us=99999999999999999999s is neither' set -p 1 deadline_us=99999999999999999999s
+	wrong 'deadline_us=18446744073709551615s is neither' set -p 1 deadline_us=18446744073709551615s
+	wrong 'weight=5ms is neither' set -p 1 weight=5ms
+	wrong '1.001 s is above 1 s' hint -p 1 --for 1001ms
+	wrong 'for=5m is not from' hint -p 1 --for 5m
 	wrong 'share clear takes no word weight=5' share clear job=5 weight=5
 	wrong 'share list is of all groups' share list job=5
 	wrong '--json goes with share list' share set job=5 weight=5 --json

@@ -664,6 +664,14 @@ several_gpus_are_tuned()
 		'{"schema_version":1,"nodes":[{"gpu_id":51234,"tunables":{"poll_us":"2000"}},{"gpu_id":51240,"tunables":{"poll_us":"2000"}}]}'
 	view tune -g 0 --json
 	is "JSON of one" "$(tr -d ' \n' <"$scratch/out")" '{"schema_version":1,"gpu_id":51234,"tunables":{"poll_us":"2000"}}'
+	# With a unit, which the file has not
+	echo 9999 >"$gpreempt/51234/tunables/poll_us"
+	echo 9999 >"$gpreempt/51234/tunables/relief_ms"
+	echo 10 >"$gpreempt/51234/tunables/overhead_pct"
+	view tune -g 0 poll_us=4ms gpreempt_relief_ms=2s overhead_pct=50%
+	is "values" "$(cat "$gpreempt"/51234/tunables/{poll_us,relief_ms,overhead_pct} | xargs)" "4000 2000 50"
+	view tune -g 0 relief_ms=5000us
+	is "value" "$(head -c 1 "$gpreempt/51234/tunables/relief_ms")" 5
 	rm "$gpreempt/51235/tunables/poll_us"
 	status 2 "$built/view" tune -g 0,1,3 poll_us=3000
 	is "message" "$(cat "$err")" "gpreemptctl: gpu 51235: there is no tunable poll_us; gpreemptctl tune lists them"
