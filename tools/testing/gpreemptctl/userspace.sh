@@ -676,7 +676,7 @@ manual_pages_are_clean_and_complete()
 # complete WORDS...: what bash would offer for the last of them
 complete_words()
 {
-	bash --norc -c '. /usr/share/bash-completion/bash_completion; . "$1"; shift
+	PATH=$built:$PATH bash --norc -c '. /usr/share/bash-completion/bash_completion; . "$1"; shift
 		COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMP_LINE="$*"; COMP_POINT=${#COMP_LINE}; _gpreemptctl; printf "%s\n" "${COMPREPLY[@]}"' \
 		bash "$TOP/dist/gpreemptctl.bash-completion" gpreemptctl "$@" 2>"$err" | sort
 }
@@ -692,8 +692,17 @@ completion_offers_what_there_is()
 	is "policies" "$(complete_words policy '' | tr '\n' ' ')" "edf hpf wfq "
 	is "words of set" "$(complete_words set -p 1 '' | tr '\n' ' ')" "batch clear deadline_us= exempt= follow_stop= latency normal period= runtime= waits_for= weight= "
 	is "words of fits" "$(complete_words fits '' | tr '\n' ' ')" "period= runtime= "
-	is "options" "$(complete_words list -- | grep -v '^--\(help\|version\|usage\)$' | tr '\n' ' ')" \
-		"$(ctl --help | grep -oE -- '--[a-z-]+' | grep -vE -- '--(help|usage|version)' | sort -u | tr '\n' ' ')"
+	is "words of share set" "$(complete_words share set '' | tr '\n' ' ')" "--cgroup job= max= min= weight= "
+	is "words of share set behind one" "$(complete_words share set --cgroup a m | tr '\n' ' ')" "max= min= "
+	is "words of share clear" "$(complete_words share clear '' | tr '\n' ' ')" "--cgroup job= "
+	is "words of job set" "$(complete_words job set '' | tr '\n' ' ')" "--cgroup --pid --stay --tree "
+	is "words of job list" "$(complete_words job list '' | tr '\n' ' ')" "--cgroup --pid "
+	is "commands to help with" "$(complete_words help po)" "policy"
+	is "all options" "$(complete_words -- | tr '\n' ' ')" \
+		"$(ctl --help | grep -oE -- '--[a-z-]+' | sort -u | tr '\n' ' ')"
+	is "options of share" "$(complete_words share set -- | tr '\n' ' ')" "--cgroup --help --json "
+	is "options of policy" "$(complete_words policy hpf --g)" "--gpu"
+	is "options of apply" "$(complete_words apply -- | tr '\n' ' ')" "--check --follow --help --interval "
 	complete_words -p '' | grep -qx $$
 	is "messages" "$(cat "$err")" ""
 	! command -v shellcheck >/dev/null || shellcheck -s bash "$TOP/dist/gpreemptctl.bash-completion"
