@@ -300,7 +300,7 @@ static int read_share(struct config *c, char *left, char *right)
 	struct gpreempt_set_share share;
 	struct rule *rule;
 
-	if (!parse_share(right, &share, why))
+	if (!parse_share(right, &share, why) || !parse_is_possible(&share, why))
 		return complain(c, c->line, why, "", IGNORED);
 	rule = apply_read_place(c, KIND_SHARE, left, name);
 	if (!rule)

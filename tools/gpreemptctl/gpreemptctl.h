@@ -59,10 +59,17 @@ enum {
  * @given: bits GIVEN_*; what was not given is 0
  * @json: --json
  * @prometheus: --prometheus
- * @pid: -p
- * @gpu_id: -g
+ * @pid: -p, the first
+ * @pids: all of them
+ * @nr_pids: their number
+ * @taken: a number behind them that was taken for a word of the command's; 0: none was
+ * @gpu_id: -g, the first
+ * @gpu_ids: all of them
+ * @nr_gpus: their number
  * @queue_id: -q
- * @cgroup: --cgroup
+ * @cgroup: --cgroup, the first
+ * @cgroups: all of them
+ * @nr_cgroups: their number
  * @priority: --priority, --class
  * @for_s: --for
  * @interval_s: --interval
@@ -78,6 +85,8 @@ enum {
  * @csv: --csv
  * @since: --since
  * @report: --report
+ * @help: --help
+ * @version: --version
  * @args: the command's words
  * @nr_args: their number
  */
@@ -86,9 +95,16 @@ struct options {
 	bool json;
 	bool prometheus;
 	pid_t pid;
+	pid_t *pids;
+	int nr_pids;
+	pid_t taken;
 	unsigned int gpu_id;
+	unsigned int *gpu_ids;
+	int nr_gpus;
 	unsigned int queue_id;
 	const char *cgroup;
+	const char **cgroups;
+	int nr_cgroups;
 	int priority;
 	double for_s;
 	double interval_s;
@@ -104,6 +120,8 @@ struct options {
 	bool csv;
 	const char *since;
 	const char *report;
+	bool help;
+	bool version;
 	char **args;
 	int nr_args;
 };
@@ -122,13 +140,17 @@ struct queue_list {
 	int nr;
 };
 
-/* main.c: messages go to stderr with the program's name in front; the functions return what they were given or found */
+/* fail.c: messages go to stderr with the program's name in front; the functions return what they were given or found */
 int fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int fail_errno(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int fail_system(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int open_scheduler(struct gpreempt **g);
+void name_target(const char *name);
 
 /* target.c: the queues that -p, -g, -q and --cgroup name */
+typedef int (*target_fn)(struct gpreempt *g, const struct options *o, const struct gpreempt_target *target, void *data);
+int each_target(struct gpreempt *g, const struct options *o, target_fn fn, void *data);
+int refuse_ambiguous(struct gpreempt *g, const struct options *o);
 int open_cgroup(const char *name);
 bool cgroups_are_v2(void);
 int get_target(const struct options *o, struct gpreempt_target *target);
@@ -171,6 +193,8 @@ uint64_t ring_bytes(const struct gpreempt_queue_info *q);
 
 /**
  * struct identity - names of a node's device outside of KFD; what is not known is empty
+ * @node: number of the node in KFD's topology; -1: not known
+ * @render_minor: N of /dev/dri/renderDN; 0: not known
  * @bdf: PCI address, as in /sys/bus/pci/devices
  * @partition: number of the partition, where a device has more than one
  * @unique_id: of the chip, as in amdgpu's file of that name
@@ -180,6 +204,8 @@ uint64_t ring_bytes(const struct gpreempt_queue_info *q);
  * @slots: compute queues that may be mapped at a time, on each XCC
  */
 struct identity {
+	int node;
+	unsigned int render_minor;
 	char bdf[32];
 	unsigned int partition;
 	char unique_id[32];
@@ -194,6 +220,10 @@ struct identity {
 bool topology_of(const char *node, unsigned int *gpu_id, unsigned int *slots);
 void identify(unsigned int gpu_id, struct identity *id);
 const struct identity *identity_of(unsigned int gpu_id);
+
+/* gpu.c: a GPU has names that operators know, see there */
+int find_gpus(const char *names, unsigned int **gpu_ids, int *nr);
+bool gpu_is_chosen(const struct options *o, unsigned int gpu_id);
 
 /* tune.c: true, or false and in @why, which takes a line, what is wrong */
 bool check_tunable(const char *name, const char *value, char *why, size_t size);
@@ -212,6 +242,10 @@ void add_flag(json_object *o, const char *name, bool value);
 void add_device(json_object *o, unsigned int gpu_id);
 json_object *json_of_queue(const struct gpreempt_queue_info *q);
 json_object *json_of_node(const struct gpreempt_node_info *n);
+
+/* set.c, job.c: would the command take this number, which stands behind -p PID, as its own word? */
+bool set_takes_number(const struct options *o, const char *word);
+bool job_takes_number(const struct options *o, const char *word);
 
 /* the commands: return the exit status */
 int cmd_list(const struct options *o);
