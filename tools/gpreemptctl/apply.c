@@ -56,7 +56,7 @@ struct place {
  * @kind: what it is about
  * @line: its number
  * @by: of a rule about cgroups: it names containers
- * @cpu: of a class: it is about all cgroups, and each has the priority that cpu.weight or cpu.idle says
+ * @cpu: of a class: all cgroups have it, each by what cpu.weight or cpu.idle says
  * @name: of the tunable; directory of the cgroup, path of the program, or patterns. Allocated
  * @value: of the tunable. Allocated
  * @uid: the user
@@ -240,7 +240,7 @@ static struct rule *apply_read_place(struct config *c, enum kind kind, const cha
 }
 
 /* CPU_WEIGHT = follow */
-static int read_weight(struct config *c, const char *right)
+static int apply_read_weight(struct config *c, const char *right)
 {
 	if (strcmp(right, "follow"))
 		return complain(c, c->line, "not follow: ", right, IGNORED);
@@ -258,7 +258,7 @@ static int read_class(struct config *c, char *left, const char *right)
 	uid_t uid = 0;
 
 	if (!*name && !strcmp(left, CPU_WEIGHT))
-		return read_weight(c, right);
+		return apply_read_weight(c, right);
 	if (*name && !strcmp(left, "exe"))
 		kind = KIND_EXE;
 	else if (*name && !strcmp(left, "user"))
