@@ -208,7 +208,7 @@ static int apply_drop_if_never(struct config *c)
 
 #define CPU_WEIGHT	"cpu.weight"
 #define CGROUP_WORDS	"`cgroup DIR`, `container NAME`, `image IMAGE` or `label KEY=VALUE`"
-#define CLASS_WORDS	"`" CPU_WEIGHT "`, `exe PATH`, `user NAME`, " CGROUP_WORDS
+#define CLASS_WORDS	"`exe PATH`, `user NAME`, " CGROUP_WORDS
 
 /* Ends the first word of a line's left side. Return: what is behind it */
 static char *apply_split(char *left)
