@@ -42,7 +42,7 @@ help:
 	@echo "For every machine with an Instinct GPU, unpatched (gcc, libjson-c-dev, linux-source-6.12):"
 	@echo "  make probe [STATIC=1]              build preempt-probe: what a preemption costs there; preempt-probe.rst"
 	@echo
-	@echo "Control from user space (libjson-c-dev, libncurses-dev, scdoc):"
+	@echo "Control from user space (libjson-c-dev, libncurses-dev, libsmartcols-dev, scdoc):"
 	@echo "  make tools                         build gpreemptctl, gpreemptd, libgpreempt and their manual pages into build/"
 	@echo "  make install-tools [PREFIX=/usr/local] [DESTDIR=]   install them, with services, a udev rule and completion"
 	@echo "  make uninstall-tools               remove them; /etc/gpreempt.conf stays"

@@ -24,7 +24,7 @@ builds_without_warnings()
 	build_ctl "$built" sanitized
 	mkdir -p "$built/fakes"
 	gcc $sanitizers -D_GNU_SOURCE -I"$TOP/include/uapi" -c -o "$built/fakes/machine.o" "$here/machine.c"
-	gcc $sanitizers -o "$built/ctl" "$built"/fakes/*.o "$built"/*.o $wrap -ljson-c -lncurses -ltinfo
+	gcc $sanitizers -o "$built/ctl" "$built"/fakes/*.o "$built"/*.o $wrap -ljson-c -lncurses -ltinfo -lsmartcols
 	gcc $sanitizers -I"$TOP/include/uapi" -I"$TOP/lib" -I"$TOP/integrations/common" -o "$built/hook" "$built"/fakes/*.o \
 		"$TOP/integrations/oci/gpreempt-oci.c" "$TOP"/integrations/common/*.c "$TOP/lib/gpreempt.c" "$TOP/lib/parse.c" $wrap -ljson-c
 }
