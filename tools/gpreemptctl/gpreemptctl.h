@@ -9,6 +9,7 @@
 
 #include <json-c/json.h>
 
+#include "filter.h"
 #include "gpreempt.h"
 #include "parse.h"
 #include "verdict.h"
@@ -51,6 +52,13 @@ enum {
 	GIVEN_BY		= 1 << 17,
 	GIVEN_CSV		= 1 << 18,
 	GIVEN_SINCE		= 1 << 19,
+	GIVEN_USER		= 1 << 20,
+	GIVEN_JOB		= 1 << 21,
+	GIVEN_STATE		= 1 << 22,
+	GIVEN_COLUMNS		= 1 << 23,
+	GIVEN_SORT		= 1 << 24,
+	GIVEN_NO_HEADERS	= 1 << 25,
+	GIVEN_BATCH		= 1 << 26,
 };
 
 /**
@@ -76,6 +84,11 @@ enum {
  * @by_job: --by job
  * @csv: --csv
  * @since: --since
+ * @filter: all that -p, -u, --job and --state name
+ * @columns: -o; NULL: as usual
+ * @sort: --sort; NULL: as usual
+ * @no_headers: --no-headers
+ * @batch: --batch
  * @args: the command's words
  * @nr_args: their number
  */
@@ -101,6 +114,11 @@ struct options {
 	bool by_job;
 	bool csv;
 	const char *since;
+	struct filter filter;
+	const char *columns;
+	const char *sort;
+	bool no_headers;
+	bool batch;
 	char **args;
 	int nr_args;
 };
@@ -208,7 +226,7 @@ void add_text(json_object *o, const char *name, const char *value);
 void add_flag(json_object *o, const char *name, bool value);
 void add_device(json_object *o, unsigned int gpu_id);
 json_object *json_of_queue(const struct gpreempt_queue_info *q);
-json_object *json_of_node(const struct gpreempt_node_info *n);
+json_object *json_of_node(const struct gpreempt_node_info *n, bool all);
 
 /* the commands: return the exit status */
 int cmd_list(const struct options *o);

@@ -72,13 +72,17 @@ enum {
 	OPT_BY,
 	OPT_CSV,
 	OPT_SINCE,
+	OPT_JOB,
+	OPT_STATE,
+	OPT_SORT,
+	OPT_NO_HEADERS,
 };
 
 static const struct argp_option argp_options[] = {
-	{ "pid", 'p', "PID", 0, "The process", 0 },
+	{ "pid", 'p', "PID", 0, "The process; list, why, top, account, events: PID[,PID...]", 0 },
 	{ "gpu", 'g', "GPU", 0, "The node, by its gpu_id", 0 },
 	{ "queue", 'q', "QUEUE", 0, "The queue, by its number within the process", 0 },
-	{ "cgroup", OPT_CGROUP, "DIR", 0, "The cgroup: its directory, or its path below /sys/fs/cgroup", 0 },
+	{ "cgroup", OPT_CGROUP, "DIR", 0, "The cgroup: its directory, or its path below /sys/fs/cgroup; list, why, top, account, events: or a pattern", 0 },
 	{ "priority", OPT_PRIORITY, "N", 0, "run: the priority", 0 },
 	{ "class", OPT_CLASS, "C", 0, "run: the class", 0 },
 	{ "for", OPT_FOR, "SECONDS", 0, "preempt: how long; hint: within which time, 1 at most", 0 },
@@ -92,8 +96,15 @@ static const struct argp_option argp_options[] = {
 	{ "tree", OPT_TREE, NULL, 0, "set, job set: with all processes below it", 0 },
 	{ "stay", OPT_STAY, NULL, 0, "job set: off one GPU, the job stays on the others", 0 },
 	{ "by", OPT_BY, "KEY", 0, "list, top: a line for each job, user and place on each GPU (job), or for each queue (queue)", 0 },
-	{ "csv", OPT_CSV, NULL, 0, "account: a table for programs", 0 },
+	{ "csv", OPT_CSV, NULL, 0, "list, account, status: a table for programs", 0 },
 	{ "since", OPT_SINCE, "FILE", 0, "account: only what came after this output of account --json", 0 },
+	{ "user", 'u', "USER", 0, "list, why, top, account, events: of these users alone, USER[,USER...]", 0 },
+	{ "job", OPT_JOB, "ID", 0, "list, why, top, account: of these jobs alone, ID[,ID...]", 0 },
+	{ "state", OPT_STATE, "STATE", 0, "list, why, top: in these states alone: idle, active, preempted", 0 },
+	{ "columns", 'o', "COLUMNS", 0, "list, top, account, status: these columns; +COLUMN: one more", 0 },
+	{ "sort", OPT_SORT, "COLUMN", 0, "the same: the least first; -COLUMN: the largest", 0 },
+	{ "no-headers", OPT_NO_HEADERS, NULL, 0, "the same: rows alone", 0 },
+	{ "batch", 'b', NULL, 0, "top: to no terminal", 0 },
 	{ "json", OPT_JSON, NULL, 0, "For programs; schema_version counts incompatible changes", 0 },
 	{ "prometheus", OPT_PROMETHEUS, NULL, 0, "stats, account: for Prometheus' textfile collector", 0 },
 	{ 0 }
@@ -103,10 +114,13 @@ static const struct argp_option argp_options[] = {
 static const char *const option_names[] = {
 	"--pid", "--gpu", "--queue", "--cgroup", "--priority or --class", "--for", "--interval", "--unbounded", "--follow", "--check",
 	"--count", "--json", "--prometheus", "--bound-ms", "--preempt", "--tree", "--stay", "--by",
-	"--csv", "--since",
+	"--csv", "--since", "--user", "--job", "--state", "--columns", "--sort", "--no-headers", "--batch",
 };
 
 #define TARGET	(GIVEN_PID | GIVEN_GPU | GIVEN_QUEUE)
+/* Of commands that show some of all processes, and of those whose rows are tables */
+#define FILTER	(GIVEN_PID | GIVEN_GPU | GIVEN_USER | GIVEN_CGROUP)
+#define TABLE	(GIVEN_COLUMNS | GIVEN_SORT | GIVEN_NO_HEADERS)
 
 /**
  * struct command - a command
@@ -123,23 +137,23 @@ static const struct command {
 	int most;
 	bool program;
 } commands[] = {
-	{ "list", cmd_list, TARGET | GIVEN_CGROUP | GIVEN_BY | GIVEN_JSON, 0, false },
-	{ "why", cmd_why, TARGET | GIVEN_CGROUP | GIVEN_JSON, 0, false },
-	{ "status", cmd_status, GIVEN_JSON, 0, false },
+	{ "list", cmd_list, FILTER | GIVEN_QUEUE | GIVEN_JOB | GIVEN_STATE | GIVEN_BY | GIVEN_JSON | GIVEN_CSV | TABLE, 0, false },
+	{ "why", cmd_why, FILTER | GIVEN_QUEUE | GIVEN_JOB | GIVEN_STATE | GIVEN_JSON, 0, false },
+	{ "status", cmd_status, GIVEN_GPU | GIVEN_JSON | GIVEN_CSV | TABLE, 0, false },
 	{ "set", cmd_set, TARGET | GIVEN_CGROUP | GIVEN_TREE, INT_MAX, false },
 	{ "job", cmd_job, TARGET | GIVEN_CGROUP | GIVEN_TREE | GIVEN_STAY | GIVEN_JSON, 2, false },
 	{ "fits", cmd_fits, GIVEN_PID | GIVEN_GPU | GIVEN_JSON, 2, false },
 	{ "share", cmd_share, GIVEN_CGROUP | GIVEN_JSON, INT_MAX, false },
-	{ "account", cmd_account, GIVEN_GPU | GIVEN_CSV | GIVEN_SINCE | GIVEN_JSON | GIVEN_PROMETHEUS, 4, false },
+	{ "account", cmd_account, FILTER | GIVEN_JOB | GIVEN_CSV | GIVEN_SINCE | GIVEN_JSON | GIVEN_PROMETHEUS | TABLE, 4, false },
 	{ "run", cmd_run, GIVEN_PRIORITY, INT_MAX, true },
 	{ "preempt", cmd_preempt, TARGET | GIVEN_FOR | GIVEN_UNBOUNDED, INT_MAX, true },
 	{ "resume", cmd_resume, TARGET | GIVEN_JSON, 0, false },
 	{ "hint", cmd_hint, TARGET | GIVEN_FOR, 0, false },
 	{ "policy", cmd_policy, GIVEN_GPU | GIVEN_JSON, 1, false },
 	{ "tune", cmd_tune, GIVEN_GPU | GIVEN_JSON, INT_MAX, false },
-	{ "top", cmd_top, GIVEN_INTERVAL | GIVEN_COUNT | GIVEN_BY, 0, false },
-	{ "events", cmd_events, GIVEN_COUNT | GIVEN_JSON, 0, false },
-	{ "stats", cmd_stats, GIVEN_JSON | GIVEN_PROMETHEUS, 0, false },
+	{ "top", cmd_top, FILTER | GIVEN_JOB | GIVEN_STATE | GIVEN_INTERVAL | GIVEN_COUNT | GIVEN_BY | GIVEN_BATCH | TABLE, 0, false },
+	{ "events", cmd_events, FILTER | GIVEN_COUNT | GIVEN_JSON, 0, false },
+	{ "stats", cmd_stats, GIVEN_GPU | GIVEN_JSON | GIVEN_PROMETHEUS, 0, false },
 	{ "report", cmd_report, GIVEN_GPU | GIVEN_JSON, 0, false },
 	{ "apply", cmd_apply, GIVEN_FOLLOW | GIVEN_CHECK | GIVEN_INTERVAL, 1, false },
 	{ "doctor", cmd_doctor, GIVEN_JSON, 0, false },
@@ -286,14 +300,49 @@ static double need_seconds(struct argp_state *state, const char *what, const cha
 	return value;
 }
 
+static void filter_by(struct argp_state *state, unsigned int option, const char *words)
+{
+	struct options *o = state->input;
+	char why[FILTER_WHY];
+
+	o->given |= option;
+	if (!add_to_filter(&o->filter, option, words, why))
+		argp_error(state, "%s", why);
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
 
 	switch (key) {
 	case 'p':
-		o->given |= GIVEN_PID;
-		o->pid = need_number(state, "pid", arg, 1, INT_MAX);
+		filter_by(state, GIVEN_PID, arg);
+		o->pid = o->filter.pids[o->filter.nr_pids - 1];
+		break;
+	case 'u':
+		filter_by(state, GIVEN_USER, arg);
+		break;
+	case OPT_JOB:
+		filter_by(state, GIVEN_JOB, arg);
+		break;
+	case OPT_STATE:
+		filter_by(state, GIVEN_STATE, arg);
+		break;
+	case 'o':
+		o->given |= GIVEN_COLUMNS;
+		o->columns = arg;
+		break;
+	case OPT_SORT:
+		o->given |= GIVEN_SORT;
+		o->sort = arg;
+		break;
+	case OPT_NO_HEADERS:
+		o->given |= GIVEN_NO_HEADERS;
+		o->no_headers = true;
+		break;
+	case 'b':
+		o->given |= GIVEN_BATCH;
+		o->batch = true;
 		break;
 	case 'g':
 		o->given |= GIVEN_GPU;
@@ -400,6 +449,8 @@ static int run_command(const struct options *o, const char *name, bool with_prog
 	for (i = 0; i < sizeof(option_names) / sizeof(option_names[0]); i++)
 		if (bad & 1U << i)
 			return fail(EXIT_USAGE, "%s does not take %s; try: gpreemptctl --help", name, option_names[i]);
+	if (o->filter.nr_pids > 1 && !(command->takes & GIVEN_USER))
+		return fail(EXIT_USAGE, "%s takes one process, and %u are named", name, o->filter.nr_pids);
 	if (with_program && !command->program)
 		return fail(EXIT_USAGE, "%s runs no program: nothing may follow --", name);
 	if (o->nr_args > command->most)
