@@ -230,7 +230,7 @@ static const struct columns used_all = {
 	.csv = "KIND,GPU_ID,BDF,ID,CGROUP,JOB,UID,CONTAINER_ID,POD_UID,SLURM_JOB,SLURM_STEP,PROCESSES,BUSY_NS,WAITING_NS,PREEMPTED_NS,WAVE_US,USED_NS",
 };
 
-static void put_times(struct table *t, const struct gpreempt_usage_info *u)
+static void account_put_times(struct table *t, const struct gpreempt_usage_info *u)
 {
 	put(t, USED_BUSY_S, "%.3f", u->usage.busy_ns / 1e9);
 	put(t, USED_WAIT_S, "%.3f", u->usage.waiting_ns / 1e9);
@@ -246,7 +246,7 @@ static void put_times(struct table *t, const struct gpreempt_usage_info *u)
 	put(t, USED_USED_NS, "%" PRIu64, (uint64_t)u->used_ns);
 }
 
-static void put_owner(struct table *t, const struct usage_entry *e)
+static void account_put_owner(struct table *t, const struct usage_entry *e)
 {
 	const struct place *place = &e->origin.place;
 	char text[PLACE_WORDS];
@@ -263,7 +263,7 @@ static void put_owner(struct table *t, const struct usage_entry *e)
 	put(t, USED_USER, "%s", user_of(e->origin.uid, text, sizeof(text)));
 }
 
-static void add_entry_row(struct table *t, const struct usage_entry *e)
+static void account_add_entry_row(struct table *t, const struct usage_entry *e)
 {
 	const struct gpreempt_usage_info *u = &e->info;
 
@@ -278,22 +278,22 @@ static void add_entry_row(struct table *t, const struct usage_entry *e)
 	put(t, USED_JOB, "%" PRIu64, (uint64_t)u->job);
 	put(t, USED_PROCS, "%u", u->nr_processes);
 	put(t, USED_PROCESSES, "%u", u->nr_processes);
-	put_times(t, u);
-	put_owner(t, e);
+	account_put_times(t, u);
+	account_put_owner(t, e);
 }
 
 /* Return: 0 or a negative errno. */
-static int print_rows(struct table *t, const struct usage *usage)
+static int account_print_rows(struct table *t, const struct usage *usage)
 {
 	int i;
 
 	for (i = 0; i < usage->nr; i++)
-		add_entry_row(t, &usage->entries[i]);
+		account_add_entry_row(t, &usage->entries[i]);
 	return print_table(t);
 }
 
-/* Leave what passes. A cgroup is in itself and in those above; nodes, and what is not remembered, are nobody's. */
-static void filter_usage(const struct options *o, struct usage *usage)
+/* Leave what passes. A cgroup is in itself and in those above. Nodes have no owner. */
+static void account_filter_usage(const struct options *o, struct usage *usage)
 {
 	int i, n = 0;
 
@@ -326,7 +326,7 @@ static void tell_who_keeps_none(const struct usage *usage)
 	}
 }
 
-static int print_usage(const struct options *o, struct table *t, struct usage *usage, unsigned int bits)
+static int account_print_usage(const struct options *o, struct table *t, struct usage *usage, unsigned int bits)
 {
 	uint64_t over_ns = 0;
 	int error = 0, status = o->since ? subtract(o->since, usage, &over_ns) : 0;
@@ -341,11 +341,11 @@ static int print_usage(const struct options *o, struct table *t, struct usage *u
 		qsort(usage->entries, usage->nr, sizeof(*usage->entries), by_node_and_kind);
 	tell_who_keeps_none(usage);
 	tell_what_is_hidden("own processes and jobs alone are shown");
-	filter_usage(o, usage);
+	account_filter_usage(o, usage);
 	if (o->json)
 		print_document(usage, over_ns);
 	else
-		error = print_rows(t, usage);
+		error = account_print_rows(t, usage);
 	return error ? fail_system(error, "account") : EXIT_DONE;
 }
 
@@ -377,7 +377,7 @@ int cmd_account(const struct options *o)
 		if (error)
 			status = error == -ENOTTY ? fail(EXIT_NO_MODULE, "the module keeps no account; update it") : fail_errno(error, "account");
 		else
-			status = print_usage(o, t, &usage, bits);
+			status = account_print_usage(o, t, &usage, bits);
 		if (!error)
 			free_usage(&usage);
 	}

@@ -72,7 +72,7 @@ static void print_line(const struct gpreempt_event *e)
 }
 
 /* What is about a node alone has no process that could pass. */
-static bool is_wanted(const struct options *o, const struct gpreempt_event *e)
+static bool events_is_wanted(const struct options *o, const struct gpreempt_event *e)
 {
 	struct subject s = { .uid = (uid_t)-1, .gpu_id = e->gpu_id, .queue_id = e->queue_id };
 	struct origin origin;
@@ -107,7 +107,7 @@ int cmd_events(const struct options *o)
 		}
 		for (i = 0; i < nr && (!o->count || seen < o->count); i++) {
 			missed += events[i].missed;
-			if (!is_wanted(o, &events[i]))
+			if (!events_is_wanted(o, &events[i]))
 				continue;
 			events[i].missed = missed;
 			missed = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* filter.c - what the options -p, -u, -g, -q, --job, --cgroup and --state leave of queues, processes and events */
+/* filter.c - what -p, -u, -g, -q, --job, --cgroup and --state leave of queues and events */
 #include "filter.h"
 
 #include <dirent.h>
@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "gpreemptctl.h"
 #include "match.h"
@@ -15,7 +16,9 @@
 
 #define CGROUPS		"/sys/fs/cgroup"
 
-static bool __attribute__((format(printf, 2, 3))) refuse(char *why, const char *format, ...)
+static bool filter_refuse(char *why, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static bool filter_refuse(char *why, const char *format, ...)
 {
 	va_list args;
 
@@ -25,43 +28,43 @@ static bool __attribute__((format(printf, 2, 3))) refuse(char *why, const char *
 	return false;
 }
 
-static bool add_pid(struct filter *f, const char *word, char *why)
+static bool filter_add_pid(struct filter *f, const char *word, char *why)
 {
 	unsigned long long pid;
 
 	if (!parse_number(word, INT_MAX, &pid) || !pid)
-		return refuse(why, "pid=%s is not a number from 1 to %d", word, INT_MAX);
+		return filter_refuse(why, "pid=%s is not a number from 1 to %d", word, INT_MAX);
 	if (f->nr_pids == MOST_FILTERED)
-		return refuse(why, "pid=%s is one more than %d, which may be named", word, MOST_FILTERED);
+		return filter_refuse(why, "pid=%s is one more than %d, which may be named", word, MOST_FILTERED);
 	f->pids[f->nr_pids++] = (pid_t)pid;
 	return true;
 }
 
-static bool add_user(struct filter *f, const char *word, char *why)
+static bool filter_add_user(struct filter *f, const char *word, char *why)
 {
 	uid_t uid;
 
 	if (!match_user(word, &uid))
-		return refuse(why, "user=%s: there is no such user", word);
+		return filter_refuse(why, "user=%s: there is no such user", word);
 	if (f->nr_uids == MOST_FILTERED)
-		return refuse(why, "user=%s is one more than %d, which may be named", word, MOST_FILTERED);
+		return filter_refuse(why, "user=%s is one more than %d, which may be named", word, MOST_FILTERED);
 	f->uids[f->nr_uids++] = uid;
 	return true;
 }
 
-static bool add_job(struct filter *f, const char *word, char *why)
+static bool filter_add_job(struct filter *f, const char *word, char *why)
 {
 	unsigned long long job;
 
 	if (!parse_number(word, ~0ULL, &job) || !job)
-		return refuse(why, "job=%s is not a number from 1 to %llu", word, ~0ULL);
+		return filter_refuse(why, "job=%s is not a number from 1 to %llu", word, ~0ULL);
 	if (f->nr_jobs == MOST_FILTERED)
-		return refuse(why, "job=%s is one more than %d, which may be named", word, MOST_FILTERED);
+		return filter_refuse(why, "job=%s is one more than %d, which may be named", word, MOST_FILTERED);
 	f->jobs[f->nr_jobs++] = job;
 	return true;
 }
 
-static bool add_state(struct filter *f, const char *word, char *why)
+static bool filter_add_state(struct filter *f, const char *word, char *why)
 {
 	unsigned int state;
 
@@ -71,7 +74,7 @@ static bool add_state(struct filter *f, const char *word, char *why)
 		f->states |= 1U << state;
 		return true;
 	}
-	return refuse(why, "state=%s is none of idle, active, preempted", word);
+	return filter_refuse(why, "state=%s is none of idle, active, preempted", word);
 }
 
 /**
@@ -84,10 +87,10 @@ static bool add_state(struct filter *f, const char *word, char *why)
  */
 bool add_to_filter(struct filter *f, unsigned int option, const char *words, char *why)
 {
-	bool (*add)(struct filter *f, const char *word, char *why) = option == GIVEN_PID ? add_pid : option == GIVEN_USER ? add_user :
-								     option == GIVEN_JOB ? add_job : add_state;
+	bool (*add)(struct filter *f, const char *word, char *why) = option == GIVEN_PID ? filter_add_pid : option == GIVEN_USER ? filter_add_user :
+								     option == GIVEN_JOB ? filter_add_job : filter_add_state;
 	char *copy = strdup(words), *rest = copy, *word;
-	bool right = copy || refuse(why, "no memory for %s", words);
+	bool right = copy || filter_refuse(why, "no memory for %s", words);
 
 	while (right && (word = strsep(&rest, ",")))
 		right = add(f, word, why);
@@ -95,19 +98,19 @@ bool add_to_filter(struct filter *f, unsigned int option, const char *words, cha
 	return right;
 }
 
-/* As match_cgroup() wants it: under version 2 there is no hierarchy whose name it would have to pass over. */
-static bool is_in_cgroup(const char *text, const char *wanted)
+/* Under version 2 there is no hierarchy whose name match_cgroup() would pass over. */
+static bool filter_is_in_cgroup(const char *text, const char *wanted)
 {
 	char path[PATH_MAX];
 
 	if (!match_is_pattern(wanted) && realpath(wanted, path))
 		wanted = path;
-	if (cgroups_are_v2() && !strncmp(wanted, CGROUPS "/", sizeof(CGROUPS)))
+	if (!access(CGROUPS "/cgroup.procs", F_OK) && !strncmp(wanted, CGROUPS "/", sizeof(CGROUPS)))
 		wanted += sizeof(CGROUPS);
 	return match_cgroup(text, wanted);
 }
 
-static bool passes_cgroup(const struct subject *s, const char *wanted)
+static bool filter_passes_cgroup(const struct subject *s, const char *wanted)
 {
 	char path[64], text[16384];
 
@@ -118,7 +121,7 @@ static bool passes_cgroup(const struct subject *s, const char *wanted)
 		if (s->pid <= 0 || read_text(path, text, sizeof(text)) <= 0)
 			return false;
 	}
-	return is_in_cgroup(text, wanted);
+	return filter_is_in_cgroup(text, wanted);
 }
 
 /** passes() - is it one of those that the options leave? */
@@ -135,7 +138,7 @@ bool passes(const struct options *o, const struct subject *s)
 	for (i = 0; i < f->nr_jobs; i++)
 		job |= f->jobs[i] == s->job;
 	return pid && uid && job && is_chosen_node(o, s->gpu_id) && (!(o->given & GIVEN_QUEUE) || o->queue_id == s->queue_id) && (!f->states || f->states & 1U << s->state) &&
-	       (!(o->given & GIVEN_CGROUP) || passes_cgroup(s, o->cgroup));
+	       (!(o->given & GIVEN_CGROUP) || filter_passes_cgroup(s, o->cgroup));
 }
 
 /** filter_queues() - leave those of @list that pass */
@@ -177,7 +180,7 @@ bool sees_all(void)
 	return length != -EACCES && length != -EPERM;
 }
 
-/** tell_what_is_hidden() - say @what on stderr, if the caller has not the right to see all. Return: he has it */
+/** tell_what_is_hidden() - say @what on stderr to who may not see all. Return: the caller may */
 bool tell_what_is_hidden(const char *what)
 {
 	bool all = sees_all();
@@ -193,7 +196,10 @@ bool is_chosen_node(const struct options *o, unsigned int gpu_id)
 	return !(o->given & GIVEN_GPU) || o->gpu_id == gpu_id;
 }
 
-/** node_state_is_told() - is a node's state what it does? To those who may not know of others' work it is idle whatever it does. @all: they may */
+/**
+ * node_state_is_told() - is a node's state what it does?
+ * @all: the caller may see all; to others a node is idle whatever it does
+ */
 bool node_state_is_told(const struct gpreempt_node_info *n, bool all)
 {
 	return all || n->state != GPREEMPT_NODE_IDLE;

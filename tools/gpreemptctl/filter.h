@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* filter.h - what the options -p, -u, -g, -q, --job, --cgroup and --state leave of queues, processes and events */
+/* filter.h - what -p, -u, -g, -q, --job, --cgroup and --state leave of queues and events */
 #ifndef FILTER_H
 #define FILTER_H
 

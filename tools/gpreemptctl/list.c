@@ -82,7 +82,7 @@ int new_queue_table(const struct options *o, const char *command, bool live, str
 	return new_table(o, command, live ? &top : &list, table);
 }
 
-static const char *flags_of(const struct gpreempt_queue_info *q, char *buffer)
+static const char *list_flags_of(const struct gpreempt_queue_info *q, char *buffer)
 {
 	static const struct {
 		unsigned int flag;
@@ -103,7 +103,7 @@ static const char *flags_of(const struct gpreempt_queue_info *q, char *buffer)
 }
 
 /* What only some queues have */
-static void put_owner(struct table *t, const struct member *m)
+static void list_put_owner(struct table *t, const struct member *m)
 {
 	const struct identity *id = identity_of(m->queue->gpu_id);
 	char place[PLACE_WORDS], user[40];
@@ -118,7 +118,7 @@ static void put_owner(struct table *t, const struct member *m)
 	put_word(t, QUEUE_DEVICE, id->name);
 }
 
-static void put_times(struct table *t, const struct member *m, uint64_t over_ns)
+static void list_put_times(struct table *t, const struct member *m, uint64_t over_ns)
 {
 	if (m->usage) {
 		put(t, QUEUE_BUSY_MS, "%" PRIu64, (uint64_t)m->usage->busy_ns / 1000000);
@@ -130,7 +130,11 @@ static void put_times(struct table *t, const struct member *m, uint64_t over_ns)
 	}
 }
 
-/** add_queue_row() - a queue; @kind: see add_row(); @over_ns: in so much time @since was used, 0: that is not known */
+/**
+ * add_queue_row() - a queue
+ * @kind: see add_row()
+ * @over_ns: in so much time its @since was used; 0: that is not known
+ */
 void add_queue_row(struct table *t, const struct member *m, int kind, uint64_t over_ns)
 {
 	const struct gpreempt_queue_info *q = m->queue;
@@ -152,7 +156,7 @@ void add_queue_row(struct table *t, const struct member *m, int kind, uint64_t o
 		put(t, QUEUE_PRIO_EFF, "%d", q->logical_priority);
 	put(t, QUEUE_SOURCE, "%s", gpreempt_source_name(q->source));
 	put(t, QUEUE_STATE, "%s", gpreempt_queue_state_name(q->state));
-	put(t, QUEUE_FLAG, "%s", flags_of(q, text));
+	put(t, QUEUE_FLAG, "%s", list_flags_of(q, text));
 	put(t, QUEUE_PENDING, "%" PRIu64, (uint64_t)q->pending);
 	put(t, QUEUE_PREEMPTED, "%" PRIu64, (uint64_t)q->preempt_count);
 	put(t, QUEUE_OFF_MS, "%" PRIu64, (uint64_t)q->preempted_us / 1000);
@@ -161,8 +165,8 @@ void add_queue_row(struct table *t, const struct member *m, int kind, uint64_t o
 	if (q->waves != ~0U)
 		put(t, QUEUE_WAVES, "%u", q->waves);
 	put_word(t, QUEUE_RING, ring_of(q, text, sizeof(text)));
-	put_owner(t, m);
-	put_times(t, m, over_ns);
+	list_put_owner(t, m);
+	list_put_times(t, m, over_ns);
 }
 
 /**
@@ -252,7 +256,7 @@ static json_object *json_of_member(const struct member *m)
 	return o;
 }
 
-static int print_json_of_members(const struct member *members, int nr)
+static int list_print_json_of_members(const struct member *members, int nr)
 {
 	json_object *document = new_document(), *array = json_object_new_array();
 	int i;
@@ -274,12 +278,12 @@ static int print_members(const struct options *o, struct table *t, const struct 
 	qsort(members, list->nr, sizeof(*members), by_queue);
 	for (i = 0; i < list->nr && !o->json; i++)
 		add_queue_row(t, &members[i], 0, 0);
-	error = o->json ? print_json_of_members(members, list->nr) : print_table(t);
+	error = o->json ? list_print_json_of_members(members, list->nr) : print_table(t);
 	free(members);
 	return error;
 }
 
-static int print_json_of_workloads(const struct workload *workloads, int nr)
+static int list_print_json_of_workloads(const struct workload *workloads, int nr)
 {
 	json_object *document = new_document(), *array = json_object_new_array();
 	int i;
@@ -300,7 +304,7 @@ static int print_workloads(const struct options *o, struct table *t, const struc
 		return n;
 	for (i = 0; i < n && !o->json; i++)
 		add_workload_row(t, &workloads[i], 0, 0);
-	error = o->json ? print_json_of_workloads(workloads, n) : print_table(t);
+	error = o->json ? list_print_json_of_workloads(workloads, n) : print_table(t);
 	free(workloads);
 	return error;
 }
@@ -345,7 +349,7 @@ static const struct column node_columns[] = {
 };
 
 /* @all: the caller may know what others' work does */
-static void add_node_row(struct table *t, const struct gpreempt_node_info *n, bool all)
+static void list_add_node_row(struct table *t, const struct gpreempt_node_info *n, bool all)
 {
 	const struct identity *id = identity_of(n->gpu_id);
 	char slots[40];
@@ -368,7 +372,7 @@ static void add_node_row(struct table *t, const struct gpreempt_node_info *n, bo
 	put_word(t, NODE_DEVICE, id->name);
 }
 
-static int print_nodes_json(const struct options *o, const struct gpreempt_info *info, const struct gpreempt_node_info *nodes, int nr, bool all)
+static int list_print_nodes_json(const struct options *o, const struct gpreempt_info *info, const struct gpreempt_node_info *nodes, int nr, bool all)
 {
 	json_object *document = new_document(), *array = json_object_new_array();
 	int i;
@@ -403,8 +407,8 @@ int cmd_status(const struct options *o)
 		all = tell_what_is_hidden("own queues alone are counted, and what the scheduler does is not shown");
 		for (i = 0; i < nr && !o->json; i++)
 			if (is_chosen_node(o, nodes[i].gpu_id))
-				add_node_row(t, &nodes[i], all);
-		error = o->json ? print_nodes_json(o, &info, nodes, nr, all) : print_table(t);
+				list_add_node_row(t, &nodes[i], all);
+		error = o->json ? list_print_nodes_json(o, &info, nodes, nr, all) : print_table(t);
 		free(nodes);
 		status = error ? fail_system(error, "status") : EXIT_DONE;
 	}

@@ -300,7 +300,7 @@ static double need_seconds(struct argp_state *state, const char *what, const cha
 	return value;
 }
 
-static void filter_by(struct argp_state *state, unsigned int option, const char *words)
+static void main_filter_by(struct argp_state *state, unsigned int option, const char *words)
 {
 	struct options *o = state->input;
 	char why[FILTER_WHY];
@@ -316,17 +316,17 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'p':
-		filter_by(state, GIVEN_PID, arg);
+		main_filter_by(state, GIVEN_PID, arg);
 		o->pid = o->filter.pids[o->filter.nr_pids - 1];
 		break;
 	case 'u':
-		filter_by(state, GIVEN_USER, arg);
+		main_filter_by(state, GIVEN_USER, arg);
 		break;
 	case OPT_JOB:
-		filter_by(state, GIVEN_JOB, arg);
+		main_filter_by(state, GIVEN_JOB, arg);
 		break;
 	case OPT_STATE:
-		filter_by(state, GIVEN_STATE, arg);
+		main_filter_by(state, GIVEN_STATE, arg);
 		break;
 	case 'o':
 		o->given |= GIVEN_COLUMNS;

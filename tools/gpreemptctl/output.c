@@ -118,7 +118,7 @@ json_object *json_of_queue(const struct gpreempt_queue_info *q)
 	return o;
 }
 
-static void add_counter(json_object *o, const char *name, uint64_t value, bool told)
+static void output_add_counter(json_object *o, const char *name, uint64_t value, bool told)
 {
 	if (told)
 		add_number(o, name, value);
@@ -126,7 +126,7 @@ static void add_counter(json_object *o, const char *name, uint64_t value, bool t
 		json_object_object_add(o, name, NULL);
 }
 
-/** json_of_node() - a node; the caller's. @all: who asks may know what others' work does; else null stands for that */
+/** json_of_node() - a node; the caller's. @all: who asks may see all; null stands for the rest */
 json_object *json_of_node(const struct gpreempt_node_info *n, bool all)
 {
 	json_object *o = json_object_new_object();
@@ -144,8 +144,8 @@ json_object *json_of_node(const struct gpreempt_node_info *n, bool all)
 	add_text(o, "policy", n->policy);
 	add_number(o, "queues", n->nr_queues);
 	add_number(o, "preempted", n->nr_preempted);
-	add_counter(o, "preemptions", n->preemptions, all);
-	add_counter(o, "resumes", n->resumes, all);
-	add_counter(o, "failures", n->failures, all);
+	output_add_counter(o, "preemptions", n->preemptions, all);
+	output_add_counter(o, "resumes", n->resumes, all);
+	output_add_counter(o, "failures", n->failures, all);
 	return o;
 }

@@ -44,7 +44,7 @@ struct table {
 };
 
 /* Return: index of the column; -1: there is none of this name. */
-static int find_column(const struct columns *columns, const char *name)
+static int table_find_column(const struct columns *columns, const char *name)
 {
 	size_t i;
 
@@ -54,7 +54,7 @@ static int find_column(const struct columns *columns, const char *name)
 	return -1;
 }
 
-static int fail_column(const char *command, const struct columns *columns, const char *name)
+static int table_fail_column(const char *command, const struct columns *columns, const char *name)
 {
 	char names[1024];
 	size_t i, n = 0;
@@ -65,7 +65,7 @@ static int fail_column(const char *command, const struct columns *columns, const
 }
 
 /* As text; of numbers with a unit the unit counts, and what is no number comes before them. */
-static double number_in(const char *text)
+static double table_number_in(const char *text)
 {
 	char *end;
 	double number = strtod(text, &end);
@@ -75,11 +75,11 @@ static double number_in(const char *text)
 	return number * (*end == 'K' ? 1 << 10 : *end == 'M' ? 1 << 20 : 1);
 }
 
-static int compare_cells(struct libscols_cell *a, struct libscols_cell *b, void *arg)
+static int table_compare_cells(struct libscols_cell *a, struct libscols_cell *b, void *arg)
 {
 	const struct table *t = arg;
 	const char *x = scols_cell_get_data(a), *y = scols_cell_get_data(b);
-	double i = number_in(x ?: ""), k = number_in(y ?: "");
+	double i = table_number_in(x ?: ""), k = table_number_in(y ?: "");
 	int r = i < k ? -1 : i > k;
 
 	if (!r)
@@ -87,7 +87,7 @@ static int compare_cells(struct libscols_cell *a, struct libscols_cell *b, void 
 	return t->down ? -r : r;
 }
 
-static int add_column(struct table *t, size_t i, bool hidden)
+static int table_add_column(struct table *t, size_t i, bool hidden)
 {
 	const struct column *c = &t->columns->all[i];
 	int flags = (c->flags & COLUMN_RIGHT ? SCOLS_FL_RIGHT : 0) | (c->flags & COLUMN_CUT ? SCOLS_FL_TRUNC : 0) | (hidden ? SCOLS_FL_HIDDEN : 0);
@@ -95,49 +95,49 @@ static int add_column(struct table *t, size_t i, bool hidden)
 	if (!t->at[i])
 		t->at[i] = scols_table_new_column(t->scols, c->name, c->width, flags);
 	t->widths[i] = strlen(c->name) > c->width ? strlen(c->name) : c->width;
-	return t->at[i] && !scols_column_set_cmpfunc(t->at[i], compare_cells, t) ? 0 : -ENOMEM;
+	return t->at[i] && !scols_column_set_cmpfunc(t->at[i], table_compare_cells, t) ? 0 : -ENOMEM;
 }
 
 /* @names: with commas between them. Return: 0, or the exit status, said. */
-static int add_columns(struct table *t, const char *command, const char *names)
+static int table_add_columns(struct table *t, const char *command, const char *names)
 {
 	char *copy = strdup(names), *rest, *name;
 	int i, status = 0;
 
 	for (name = copy ? strtok_r(copy, ",", &rest) : NULL; name && !status; name = strtok_r(NULL, ",", &rest)) {
-		i = find_column(t->columns, name);
+		i = table_find_column(t->columns, name);
 		if (i < 0)
-			status = fail_column(command, t->columns, name);
-		else if (add_column(t, i, false))
+			status = table_fail_column(command, t->columns, name);
+		else if (table_add_column(t, i, false))
 			t->error = -ENOMEM;
 	}
 	free(copy);
 	return status;
 }
 
-static int add_chosen(struct table *t, const struct options *o, const char *command)
+static int table_add_chosen(struct table *t, const struct options *o, const char *command)
 {
 	const char *usual = o->csv ? t->columns->csv : t->columns->text, *more = o->columns ?: "";
-	int status = !o->columns || *more == '+' ? add_columns(t, command, usual) : 0;
+	int status = !o->columns || *more == '+' ? table_add_columns(t, command, usual) : 0;
 	size_t i;
 
 	if (!status)
-		status = add_columns(t, command, more + (*more == '+'));
+		status = table_add_columns(t, command, more + (*more == '+'));
 	if (!status && o->columns && !scols_table_get_ncols(t->scols))
-		status = fail_column(command, t->columns, "of no name");
+		status = table_fail_column(command, t->columns, "of no name");
 	for (i = 0; i < t->columns->nr && !status && !t->error; i++)
-		t->error = add_column(t, i, true);
+		t->error = table_add_column(t, i, true);
 	return status;
 }
 
-static int choose_order(struct table *t, const struct options *o, const char *command)
+static int table_choose_order(struct table *t, const struct options *o, const char *command)
 {
 	t->sort = -1;
 	if (!o->sort)
 		return 0;
 	t->down = *o->sort == '-';
-	t->sort = find_column(t->columns, o->sort + t->down);
-	return t->sort < 0 ? fail_column(command, t->columns, o->sort + t->down) : 0;
+	t->sort = table_find_column(t->columns, o->sort + t->down);
+	return t->sort < 0 ? table_fail_column(command, t->columns, o->sort + t->down) : 0;
 }
 
 /**
@@ -166,9 +166,9 @@ int new_table(const struct options *o, const char *command, const struct columns
 	if (!t->scols || !t->at || !t->widths)
 		t->error = -ENOMEM;
 	else
-		status = add_chosen(t, o, command);
+		status = table_add_chosen(t, o, command);
 	if (!status)
-		status = choose_order(t, o, command);
+		status = table_choose_order(t, o, command);
 	if (!status && t->error)
 		status = fail_system(t->error, "%s", command);
 	if (status)
@@ -195,7 +195,7 @@ void add_row(struct table *t, int kind)
 		t->error = -ENOMEM;
 }
 
-/** put() - what the row has in a column. Where nothing is put, the text has "-", and CSV nothing. */
+/** put() - what the row has in a column. Where nothing is put, text has "-", and CSV nothing. */
 void put(struct table *t, size_t column, const char *format, ...)
 {
 	bool cut = t->columns->all[column].flags & COLUMN_CUT;
@@ -223,39 +223,39 @@ void put_word(struct table *t, size_t column, const char *word)
 		put(t, column, "%s", word);
 }
 
-/** row_kind() - what add_row() was given of the row that is shown as this one, after table_text() */
+/** row_kind() - what add_row() was given of the row that is shown as this one, by table_text() */
 int row_kind(struct table *t, size_t row)
 {
 	return (intptr_t)scols_line_get_userdata(scols_table_get_line(t->scols, row));
 }
 
 /* The least that a column needs on a terminal; 0: it is not shown */
-static size_t width_of(const struct table *t, size_t column)
+static size_t table_width_of(const struct table *t, size_t column)
 {
 	return scols_column_is_hidden(t->at[column]) ? 0 : t->widths[column];
 }
 
 /* Leave out columns, those that matter least first, until the others fit. */
-static void fit_to(struct table *t, size_t width)
+static void table_fit_to(struct table *t, size_t width)
 {
 	const struct column *all = t->columns->all;
 	size_t i, least, needs = 0;
 
 	for (i = 0; i < t->columns->nr; i++)
-		needs += width_of(t, i) ? width_of(t, i) + 1 : 0;
+		needs += table_width_of(t, i) ? table_width_of(t, i) + 1 : 0;
 	while (needs > width + 1) {
 		for (i = 0, least = t->columns->nr; i < t->columns->nr; i++)
-			if (width_of(t, i) && all[i].goes && (least == t->columns->nr || all[i].goes > all[least].goes))
+			if (table_width_of(t, i) && all[i].goes && (least == t->columns->nr || all[i].goes > all[least].goes))
 				least = i;
 		if (least == t->columns->nr)
 			return;
-		needs -= width_of(t, least) + 1;
+		needs -= table_width_of(t, least) + 1;
 		scols_column_set_flags(t->at[least], scols_column_get_flags(t->at[least]) | SCOLS_FL_HIDDEN);
 	}
 }
 
 /* Sorted, and with a dash for what is not known. */
-static void complete(struct table *t)
+static void table_complete(struct table *t)
 {
 	struct libscols_line *line;
 	size_t row, i;
@@ -271,7 +271,7 @@ static void complete(struct table *t)
 }
 
 /* Without rows the library prints nothing, not even the names of the columns. */
-static char *names_alone(struct table *t, bool padded)
+static char *table_names_alone(struct table *t, bool padded)
 {
 	size_t n, i, size;
 	FILE *out;
@@ -282,9 +282,9 @@ static char *names_alone(struct table *t, bool padded)
 	for (n = 0; out && n < scols_table_get_ncols(t->scols); n++) {
 		for (i = 0; t->at[i] != scols_table_get_column(t->scols, n); i++)
 			;
-		if (!width_of(t, i))
+		if (!table_width_of(t, i))
 			continue;
-		fprintf(out, t->columns->all[i].flags & COLUMN_RIGHT ? "%s%*s" : "%s%-*s", gap, padded ? (int)width_of(t, i) : 0,
+		fprintf(out, t->columns->all[i].flags & COLUMN_RIGHT ? "%s%*s" : "%s%-*s", gap, padded ? (int)table_width_of(t, i) : 0,
 			t->columns->all[i].name);
 		gap = " ";
 	}
@@ -294,7 +294,7 @@ static char *names_alone(struct table *t, bool padded)
 }
 
 /* What could not be made to fit */
-static void cut_lines(char *text, size_t width)
+static void table_cut_lines(char *text, size_t width)
 {
 	char *to = text;
 	size_t column;
@@ -318,26 +318,26 @@ char *table_text(struct table *t, size_t width)
 	char *text = NULL;
 
 	if (!t->error)
-		complete(t);
+		table_complete(t);
 	if (t->error)
 		return NULL;
 	if (width && !t->chosen)
-		fit_to(t, width);
+		table_fit_to(t, width);
 	scols_table_set_termforce(t->scols, width ? SCOLS_TERMFORCE_ALWAYS : SCOLS_TERMFORCE_NEVER);
 	if (width)
 		scols_table_set_termwidth(t->scols, width);
 	scols_table_enable_noheadings(t->scols, !t->names);
 	if (!scols_table_get_nlines(t->scols))
-		text = t->names ? names_alone(t, width) : strdup("");
+		text = t->names ? table_names_alone(t, width) : strdup("");
 	else if (scols_print_table_to_string(t->scols, &text))
 		return NULL;
 	if (width && text)
-		cut_lines(text, width);
+		table_cut_lines(text, width);
 	return text;
 }
 
 /* A field as RFC 4180 asks: in quotes if it needs them, with its own doubled */
-static void print_field(const char *text, const char *gap)
+static void table_print_field(const char *text, const char *gap)
 {
 	fputs(gap, stdout);
 	if (!text[strcspn(text, ",\"\r\n")]) {
@@ -353,7 +353,7 @@ static void print_field(const char *text, const char *gap)
 	putchar('"');
 }
 
-static void print_csv_line(struct table *t, struct libscols_line *line)
+static void table_print_csv_line(struct table *t, struct libscols_line *line)
 {
 	struct libscols_column *column;
 	const char *gap = "";
@@ -367,7 +367,7 @@ static void print_csv_line(struct table *t, struct libscols_line *line)
 		snprintf(name, sizeof(name), "%s", scols_cell_get_data(scols_column_get_header(column)));
 		for (c = name; *c; c++)
 			*c = tolower((unsigned char)*c);
-		print_field(line ? scols_line_get_column_data(line, column) ?: "" : name, gap);
+		table_print_field(line ? scols_line_get_column_data(line, column) ?: "" : name, gap);
 		gap = ",";
 	}
 	putchar('\n');
@@ -385,11 +385,11 @@ int print_table(struct table *t)
 
 	if (t->csv) {
 		if (!t->error)
-			complete(t);
+			table_complete(t);
 		if (!t->error && t->names)
-			print_csv_line(t, NULL);
+			table_print_csv_line(t, NULL);
 		for (row = 0; row < scols_table_get_nlines(t->scols) && !t->error; row++)
-			print_csv_line(t, scols_table_get_line(t->scols, row));
+			table_print_csv_line(t, scols_table_get_line(t->scols, row));
 	} else {
 		text = table_text(t, width);
 		if (text && *text)

@@ -16,7 +16,7 @@
  * struct column - a column that a table may have
  * @name: in the line above the rows; in CSV in small letters. -o and --sort take either
  * @flags: bits COLUMN_*
- * @goes: on a terminal that is too narrow the columns with the largest one are left out first; 0: it stays
+ * @goes: on a narrow terminal columns with the largest one are left out first; 0: it stays
  * @width: its least, in characters, so that a live view stands still
  */
 struct column {

@@ -49,7 +49,7 @@ enum {
 /**
  * struct order - a way to sort
  * @key: that chooses it
- * @column: the largest in it comes first; NULL: what is off the device, then what waits, then by priority
+ * @column: the largest in it comes first; NULL: off the device, waiting, then by priority
  * @what: for the help
  */
 static const struct order {
@@ -88,8 +88,8 @@ struct view {
 	bool all;
 };
 
-/* Of a queue: it has work, and for most of the time not the device; or its process waits for another one. */
-static int kind_of_queue(const struct member *m)
+/* A queue that waits has work, but mostly not the device; or its process waits for another. */
+static int top_kind_of_queue(const struct member *m)
 {
 	const struct gpreempt_queue_info *q = m->queue;
 
@@ -100,18 +100,18 @@ static int kind_of_queue(const struct member *m)
 	return q->state == GPREEMPT_QUEUE_ACTIVE ? ROW_ACTIVE : ROW_OTHER;
 }
 
-static int kind_of_workload(const struct workload *w)
+static int top_kind_of_workload(const struct workload *w)
 {
 	return w->preempted ? ROW_OFF : w->pending && w->usage.waiting_ns > w->usage.busy_ns ? ROW_WAITING : w->active ? ROW_ACTIVE : ROW_OTHER;
 }
 
 /* What has work and what has none are one, so that rows stand still. */
-static int urgency(int kind)
+static int top_urgency(int kind)
 {
 	return kind == ROW_ACTIVE ? ROW_OTHER : kind;
 }
 
-static int compare(int64_t a, int64_t b)
+static int top_compare(int64_t a, int64_t b)
 {
 	return a < b ? -1 : a > b;
 }
@@ -119,35 +119,35 @@ static int compare(int64_t a, int64_t b)
 static int by_name(const void *a, const void *b)
 {
 	const struct gpreempt_queue_info *x = ((const struct member *)a)->queue, *y = ((const struct member *)b)->queue;
-	int r = compare(x->pid, y->pid);
+	int r = top_compare(x->pid, y->pid);
 
 	if (!r)
-		r = compare(x->gpu_id, y->gpu_id);
-	return r ? r : compare(x->queue_id, y->queue_id);
+		r = top_compare(x->gpu_id, y->gpu_id);
+	return r ? r : top_compare(x->queue_id, y->queue_id);
 }
 
-static int by_state(const void *a, const void *b)
+static int top_by_state(const void *a, const void *b)
 {
 	const struct member *x = a, *y = b;
-	int r = compare(urgency(kind_of_queue(y)), urgency(kind_of_queue(x)));
+	int r = top_compare(top_urgency(top_kind_of_queue(y)), top_urgency(top_kind_of_queue(x)));
 
 	if (!r)
-		r = compare(y->queue->effective_priority, x->queue->effective_priority);
+		r = top_compare(y->queue->effective_priority, x->queue->effective_priority);
 	return r ? r : by_name(a, b);
 }
 
-static int workload_by_state(const void *a, const void *b)
+static int top_workload_by_state(const void *a, const void *b)
 {
 	const struct workload *x = a, *y = b;
-	int r = compare(urgency(kind_of_workload(y)), urgency(kind_of_workload(x)));
+	int r = top_compare(top_urgency(top_kind_of_workload(y)), top_urgency(top_kind_of_workload(x)));
 
 	if (!r)
-		r = compare(y->priority, x->priority);
+		r = top_compare(y->priority, x->priority);
 	return r ? r : compare_workloads(x, y);
 }
 
-/* @shown: with what was used since the look before; @over_ns: so long ago it was, 0: there was none. Return: 0 or a negative errno. */
-static int add_queues(struct table *t, const struct view *v, const struct look *now, const struct gpreempt_queue_usage *since, uint64_t over_ns)
+/* @since: used since the look before, @over_ns ago; 0: none. Return: 0 or a negative errno. */
+static int top_add_queues(struct table *t, const struct view *v, const struct look *now, const struct gpreempt_queue_usage *since, uint64_t over_ns)
 {
 	struct member *members = find_members(&now->list);
 	int i;
@@ -156,15 +156,15 @@ static int add_queues(struct table *t, const struct view *v, const struct look *
 		return -ENOMEM;
 	for (i = 0; i < now->list.nr && since; i++)
 		members[i].since = &since[members[i].queue - now->list.queues];
-	qsort(members, now->list.nr, sizeof(*members), v->order && !v->order->column ? by_state : by_name);
+	qsort(members, now->list.nr, sizeof(*members), v->order && !v->order->column ? top_by_state : by_name);
 	for (i = 0; i < now->list.nr; i++)
-		add_queue_row(t, &members[i], kind_of_queue(&members[i]), over_ns);
+		add_queue_row(t, &members[i], top_kind_of_queue(&members[i]), over_ns);
 	free(members);
 	return 0;
 }
 
-/* As add_queues() */
-static int add_workloads(struct table *t, const struct view *v, const struct look *now, struct gpreempt_queue_usage *since, uint64_t over_ns)
+/* As top_add_queues() */
+static int top_add_workloads(struct table *t, const struct view *v, const struct look *now, struct gpreempt_queue_usage *since, uint64_t over_ns)
 {
 	struct queue_list shown = now->list;
 	struct workload *workloads;
@@ -175,9 +175,9 @@ static int add_workloads(struct table *t, const struct view *v, const struct loo
 	if (n < 0)
 		return n;
 	if (v->order && !v->order->column)
-		qsort(workloads, n, sizeof(*workloads), workload_by_state);
+		qsort(workloads, n, sizeof(*workloads), top_workload_by_state);
 	for (i = 0; i < n; i++)
-		add_workload_row(t, &workloads[i], kind_of_workload(&workloads[i]), over_ns);
+		add_workload_row(t, &workloads[i], top_kind_of_workload(&workloads[i]), over_ns);
 	free(workloads);
 	return 0;
 }
@@ -193,7 +193,7 @@ static const struct gpreempt_usage_info *usage_of_node(const struct look *look, 
 }
 
 /* A line about a node. Return: @text. */
-static const char *node_line(const struct view *v, const struct gpreempt_node_info *n, const struct look *before, const struct look *now, char *text,
+static const char *top_node_line(const struct view *v, const struct gpreempt_node_info *n, const struct look *before, const struct look *now, char *text,
 			     size_t size)
 {
 	const struct gpreempt_usage_info *then = usage_of_node(before, n->gpu_id), *next = usage_of_node(now, n->gpu_id);
@@ -283,8 +283,8 @@ static int look_again(struct gpreempt *g, const struct options *o, struct look *
 	return 0;
 }
 
-/* Rows of the queues or jobs, sorted. Return: 0, or the exit status, said where there is no screen. */
-static int make_table(const struct view *v, const struct look *before, const struct look *now, struct table **t)
+/* Rows of the queues or jobs, sorted. Return: 0, or the exit status, said. */
+static int top_make_table(const struct view *v, const struct look *before, const struct look *now, struct table **t)
 {
 	struct gpreempt_queue_usage *since = used_since(before, now);
 	uint64_t over_ns = since ? now->time_ns - before->time_ns : 0;
@@ -300,7 +300,7 @@ static int make_table(const struct view *v, const struct look *before, const str
 	}
 	status = v->by_job ? new_workload_table(&o, "top", true, t) : new_queue_table(&o, "top", true, t);
 	if (!status) {
-		error = v->by_job ? add_workloads(*t, v, now, since, over_ns) : add_queues(*t, v, now, since, over_ns);
+		error = v->by_job ? top_add_workloads(*t, v, now, since, over_ns) : top_add_queues(*t, v, now, since, over_ns);
 		if (error) {
 			free_table(*t);
 			status = fail_system(error, "top");
@@ -327,7 +327,7 @@ static void print_row(int row, const char *format, ...)
 }
 
 /* Lines about the caller's rights and the nodes. Return: the row below them. */
-static int draw_nodes(const struct view *v, const struct gpreempt_node_info *nodes, int nr, const struct look *before, const struct look *now)
+static int top_draw_nodes(const struct view *v, const struct gpreempt_node_info *nodes, int nr, const struct look *before, const struct look *now)
 {
 	int i, row = 0, left = 0;
 	char text[512];
@@ -341,7 +341,7 @@ static int draw_nodes(const struct view *v, const struct gpreempt_node_info *nod
 		if (row > LINES / PART_OF_NODES)
 			left++;
 		else
-			print_row(row++, "%s", node_line(v, &nodes[i], before, now, text, sizeof(text)));
+			print_row(row++, "%s", top_node_line(v, &nodes[i], before, now, text, sizeof(text)));
 	}
 	if (left)
 		print_row(row++, "%d more GPU%s: gpreemptctl status", left, left == 1 ? "" : "s");
@@ -361,7 +361,7 @@ struct body {
 };
 
 /* @text: of the table, cut into its lines. Return: false: no memory. */
-static bool find_body(const struct view *v, struct table *t, char *text, struct body *body)
+static bool top_find_body(const struct view *v, struct table *t, char *text, struct body *body)
 {
 	char *line, *rest = text;
 	size_t row = 0, nr = 1;
@@ -384,7 +384,7 @@ static bool find_body(const struct view *v, struct table *t, char *text, struct 
 }
 
 /* What is searched for, what was wrong, or how many rows there is no room for */
-static void draw_foot(int row, const struct view *v, const struct body *body, int shown)
+static void top_draw_foot(int row, const struct view *v, const struct body *body, int shown)
 {
 	int i, off = 0, waiting = 0, more = body->nr - shown;
 	char text[256] = "";
@@ -413,7 +413,7 @@ static void draw_foot(int row, const struct view *v, const struct body *body, in
 	attroff(A_REVERSE);
 }
 
-static void draw_body(int row, struct view *v, const struct body *body)
+static void top_draw_body(int row, struct view *v, const struct body *body)
 {
 	int i, room = LINES - row, shown;
 	bool foot = body->nr > room || v->search[0] || v->users[0] || v->message[0];
@@ -433,15 +433,15 @@ static void draw_body(int row, struct view *v, const struct body *body)
 		attrset(A_NORMAL);
 	}
 	if (foot)
-		draw_foot(LINES - 1, v, body, shown);
+		top_draw_foot(LINES - 1, v, body, shown);
 }
 
 /* Return: false: no memory. */
-static bool draw_table(int row, struct view *v, struct table *t)
+static bool top_draw_table(int row, struct view *v, struct table *t)
 {
 	char *text = table_text(t, COLS);
 	struct body body = { 0 };
-	bool done = text && find_body(v, t, text, &body);
+	bool done = text && top_find_body(v, t, text, &body);
 
 	if (done && !v->o.no_headers) {
 		attron(A_REVERSE);
@@ -449,7 +449,7 @@ static bool draw_table(int row, struct view *v, struct table *t)
 		attroff(A_REVERSE);
 	}
 	if (done)
-		draw_body(row, v, &body);
+		top_draw_body(row, v, &body);
 	free(body.lines);
 	free(body.kinds);
 	free(text);
@@ -457,7 +457,7 @@ static bool draw_table(int row, struct view *v, struct table *t)
 }
 
 /* Return: 0, or the exit status, said. */
-static int print_batch(const struct view *v, const struct gpreempt_node_info *nodes, int nr, const struct look *before, const struct look *now,
+static int top_print_batch(const struct view *v, const struct gpreempt_node_info *nodes, int nr, const struct look *before, const struct look *now,
 		       struct table *t)
 {
 	char text[512];
@@ -465,7 +465,7 @@ static int print_batch(const struct view *v, const struct gpreempt_node_info *no
 
 	for (i = 0; i < nr && !v->by_job && !v->o.no_headers; i++)
 		if (is_chosen_node(&v->o, nodes[i].gpu_id))
-			puts(node_line(v, &nodes[i], before, now, text, sizeof(text)));
+			puts(top_node_line(v, &nodes[i], before, now, text, sizeof(text)));
 	error = print_table(t);
 	if (!error && fflush(stdout))
 		error = -errno;
@@ -473,7 +473,7 @@ static int print_batch(const struct view *v, const struct gpreempt_node_info *no
 }
 
 /* Return: 0, or the exit status, said. */
-static int show(struct gpreempt *g, struct view *v, const struct look *before, const struct look *now)
+static int top_show(struct gpreempt *g, struct view *v, const struct look *before, const struct look *now)
 {
 	struct gpreempt_node_info *nodes;
 	struct table *t;
@@ -481,14 +481,14 @@ static int show(struct gpreempt *g, struct view *v, const struct look *before, c
 
 	if (nr < 0)
 		return fail_errno(nr, "top");
-	status = make_table(v, before, now, &t);
+	status = top_make_table(v, before, now, &t);
 	if (!status) {
 		if (v->o.batch) {
-			status = print_batch(v, nodes, nr, before, now, t);
+			status = top_print_batch(v, nodes, nr, before, now, t);
 		} else {
 			erase();
-			row = draw_nodes(v, nodes, nr, before, now);
-			if (!draw_table(row, v, t))
+			row = top_draw_nodes(v, nodes, nr, before, now);
+			if (!top_draw_table(row, v, t))
 				status = fail_system(-ENOMEM, "top");
 			refresh();
 		}
@@ -509,7 +509,7 @@ static bool is_known_terminal(void)
 	return true;
 }
 
-static void show_help(void)
+static void top_show_help(void)
 {
 	size_t i;
 	int row = 0;
@@ -529,7 +529,7 @@ static void show_help(void)
 }
 
 /* What the user types behind @label, without the newline */
-static void ask(const char *label, char *buffer, int size)
+static void top_ask(const char *label, char *buffer, int size)
 {
 	move(LINES - 1, 0);
 	clrtoeol();
@@ -541,12 +541,12 @@ static void ask(const char *label, char *buffer, int size)
 	noecho();
 }
 
-static void ask_user(struct view *v)
+static void top_ask_user(struct view *v)
 {
 	struct filter before = v->o.filter;
 	char words[sizeof(v->users)];
 
-	ask("users: ", words, sizeof(words));
+	top_ask("users: ", words, sizeof(words));
 	v->o.filter.nr_uids = 0;
 	if (words[0] && !add_to_filter(&v->o.filter, GIVEN_USER, words, v->message))
 		v->o.filter = before;
@@ -554,7 +554,7 @@ static void ask_user(struct view *v)
 		snprintf(v->users, sizeof(v->users), "%s", words);
 }
 
-static void scroll_by(struct view *v, int key)
+static void top_scroll_by(struct view *v, int key)
 {
 	switch (key) {
 	case KEY_DOWN:
@@ -578,7 +578,7 @@ static void scroll_by(struct view *v, int key)
 	}
 }
 
-static void do_key(struct view *v, int key)
+static void top_do_key(struct view *v, int key)
 {
 	size_t i;
 
@@ -590,17 +590,17 @@ static void do_key(struct view *v, int key)
 	if (key == 'j' && !v->o.columns && !v->o.sort)
 		v->by_job = !v->by_job;
 	else if (key == 'u')
-		ask_user(v);
+		top_ask_user(v);
 	else if (key == '/')
-		ask("/", v->search, sizeof(v->search));
+		top_ask("/", v->search, sizeof(v->search));
 	else if (key == '?')
-		show_help();
+		top_show_help();
 	else
-		scroll_by(v, key);
+		top_scroll_by(v, key);
 }
 
 /* Look, show and wait until the end is asked for. Return: the exit status. */
-static int watch(struct gpreempt *g, struct view *v)
+static int top_watch(struct gpreempt *g, struct view *v)
 {
 	double interval_s = v->o.given & GIVEN_INTERVAL ? v->o.interval_s : REFRESH_S;
 	struct look before = { 0 }, now = { 0 };
@@ -609,7 +609,7 @@ static int watch(struct gpreempt *g, struct view *v)
 
 	do {
 		error = look_again(g, &v->o, &before, &now, interval_s);
-		status = error ? fail_errno(error, "top") : show(g, v, &before, &now);
+		status = error ? fail_errno(error, "top") : top_show(g, v, &before, &now);
 		if (status || (v->o.count && ++shown == v->o.count))
 			break;
 		if (v->o.batch) {
@@ -617,7 +617,7 @@ static int watch(struct gpreempt *g, struct view *v)
 		} else {
 			timeout(interval_s * 1000);
 			key = getch();
-			do_key(v, key);
+			top_do_key(v, key);
 		}
 	} while (key != 'q');
 	end_look(&before);
@@ -626,7 +626,7 @@ static int watch(struct gpreempt *g, struct view *v)
 }
 
 /* @columns and @sort have to be those of a table before anything else is done. */
-static int check_columns(const struct options *o)
+static int top_check_columns(const struct options *o)
 {
 	struct table *t;
 	int status = o->by_job ? new_workload_table(o, "top", true, &t) : new_queue_table(o, "top", true, &t);
@@ -641,7 +641,7 @@ int cmd_top(const struct options *o)
 	struct view v = { .o = *o, .order = o->sort ? NULL : &orders[0], .by_job = o->by_job };
 	SCREEN *screen = NULL;
 	struct gpreempt *g;
-	int status = check_columns(o);
+	int status = top_check_columns(o);
 
 	if (!status)
 		status = open_scheduler(&g);
@@ -662,7 +662,7 @@ int cmd_top(const struct options *o)
 		keypad(stdscr, TRUE);
 		curs_set(0);
 	}
-	status = watch(g, &v);
+	status = top_watch(g, &v);
 	if (screen) {
 		endwin();
 		delscreen(screen);

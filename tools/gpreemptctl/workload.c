@@ -202,7 +202,7 @@ int new_workload_table(const struct options *o, const char *command, bool live, 
 	return new_table(o, command, live ? &top : &list, table);
 }
 
-static void put_time(struct table *t, size_t column, uint64_t ns, uint64_t over_ns)
+static void workload_put_time(struct table *t, size_t column, uint64_t ns, uint64_t over_ns)
 {
 	if (over_ns)
 		put(t, column, "%.0f", 100.0 * ns / over_ns);
@@ -210,7 +210,11 @@ static void put_time(struct table *t, size_t column, uint64_t ns, uint64_t over_
 		put(t, column, "%" PRIu64, ns / 1000000);
 }
 
-/** add_workload_row() - one; @kind: see add_row(); @over_ns: in so much time its usage was used, 0: times are in milliseconds */
+/**
+ * add_workload_row() - one
+ * @kind: see add_row()
+ * @over_ns: in so much time its usage was used; 0: times are in milliseconds
+ */
 void add_workload_row(struct table *t, const struct workload *w, int kind, uint64_t over_ns)
 {
 	const struct identity *id = identity_of(w->gpu_id);
@@ -233,8 +237,8 @@ void add_workload_row(struct table *t, const struct workload *w, int kind, uint6
 	put(t, WORKLOAD_PREEMPTED, "%" PRIu64, w->preempt_count);
 	put(t, WORKLOAD_OFF_MS, "%" PRIu64, w->preempted_us / 1000);
 	if (w->told) {
-		put_time(t, WORKLOAD_BUSY, w->usage.busy_ns, over_ns);
-		put_time(t, WORKLOAD_WAIT, w->usage.waiting_ns, over_ns);
+		workload_put_time(t, WORKLOAD_BUSY, w->usage.busy_ns, over_ns);
+		workload_put_time(t, WORKLOAD_WAIT, w->usage.waiting_ns, over_ns);
 	}
 	put_word(t, WORKLOAD_DEVICE, id->name);
 }

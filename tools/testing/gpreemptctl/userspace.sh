@@ -72,7 +72,7 @@ wrong_usage_is_told()
 	wrong 'queue=-1 is not a number' set -p 1 -g 1 --queue=-1 5
 	wrong 'list takes no word more' list more
 	wrong 'why takes no word more' why more
-	wrong '-g goes with -p' resume -g 1
+	wrong '-g goes with -p' probe-hang -g 1
 	wrong 'status takes no word more' status more
 	wrong 'policy takes no word b' policy a b
 	wrong 'apply takes no word b' apply a b
@@ -93,7 +93,6 @@ wrong_usage_is_told()
 	wrong 'list runs no program' list -- true
 	wrong '-p PID -g GPU -q QUEUE' list -q 1
 	wrong '-p PID -g GPU -q QUEUE' list -p 1 -q 1
-	wrong '-g goes with -p' hint -g 1
 	wrong '--cgroup goes without' set --cgroup / -p 1 5
 	wrong 'set what?' set -p 1
 	wrong 'set needs -p PID or --cgroup DIR' set 5
