@@ -13,48 +13,54 @@ export BUILD GPREEMPT_CACHE VGPU_CACHE
 MAKEOVERRIDES :=
 
 .DEFAULT_GOAL := help
-.PHONY: help check check-full check-debug check-kcsan check-package deb rpm htmldocs upstream-series demo bench testbed probe tools tools-built install-tools uninstall-tools install-tests clean
+.PHONY: help check check-full check-debug check-kcsan check-package deb rpm htmldocs upstream-series demo shell bench testbed probe tools tools-built install-tools uninstall-tools install-tests clean
 
 help:
 	@echo "kfd_gpreempt: software-priority, preemptive scheduling of compute queues inside amdkfd"
 	@echo
-	@echo "No AMD GPU needed, as root on Debian 12 or 13 (adds Debian packages, runs everything else in a virtual machine):"
-	@echo "  make demo  [OUT=dir] [BY=class]    two programs on a virtual GPU, without and with scheduling; table, demo.json"
-	@echo "  make demo  KERNELS=hip             the same with HIP programs, whose code the virtual GPU executes"
-	@echo "  make demo  KERNELS=llm             the same with Debian's llama.cpp beside its rocBLAS, of today: some gigabytes"
-	@echo "  make demo  KERNEL=7.3              the same on another kernel: tools/testing/vm/kernels"
-	@echo "  make bench [OUT=dir] [DOCUMENT=1]  schedulers compared on published workloads; tables.txt, bench.json, plots; goals of performance.rst"
+	@echo "No AMD GPU needed, as root on Debian 12 or 13 (adds Debian packages, runs in virtual machines):"
+	@echo "  make demo  [OUT=dir] [BY=class]    two programs on a virtual GPU, without and with scheduling"
+	@echo "  make demo  KERNELS=hip             the same with HIP programs; the virtual GPU executes them"
+	@echo "  make demo  KERNELS=llm             with Debian's llama.cpp beside its rocBLAS: some gigabytes"
+	@echo "  make shell [GPU=mi210] [OUT=dir]   look around on a machine with a virtual Instinct"
+	@echo "  make bench [OUT=dir] [DOCUMENT=1]  schedulers compared on published workloads: tables, plots"
 	@echo "  make check [OUT=dir] [SUITE='..']  all tests, or the named suites; check.json"
-	@echo "  make check GPU=gfx942x2            those that need a GPU, on another: gfx942[xN], gfx1100, mi308x, verbatim, gfx942x2,verbatim"
-	@echo "  make check GPUS=2                  the same in machines with so many GPUs, 1 to 8; GPU= goes with it"
-	@echo "  make check KERNEL=7.3              those that need amdgpu, on another kernel: tools/testing/vm/kernels; GPU= goes with it"
-	@echo "  make check-full [OUT=dir]          the suites that repeat others on another device or mode as well, then check-debug"
-	@echo "  make check-debug [OUT=dir] [KERNEL=..] [SUITE='..']  on a kernel that looks for mistakes; the first run builds that kernel"
-	@echo "  make check-kcsan [OUT=dir] [KERNEL=..] [SUITE='..']  on a kernel that looks for data races; the first run builds that kernel"
-	@echo "  make check-package [OUT=dir]       Debian packages in throw-away systems, documentation, Slurm, OCI hook"
+	@echo "  make check GPU=gfx942x2            those that need a GPU, on another: gfx942[xN], gfx1100,"
+	@echo "                                     mi308x, verbatim, gfx942x2,verbatim"
+	@echo "  make check GPUS=2                  in machines with so many GPUs, 1 to 8; GPU= goes with it"
+	@echo "  make check-full [OUT=dir]          the extended suites as well, then check-debug"
+	@echo "  make check-debug, check-kcsan [OUT=dir] [SUITE='..']"
+	@echo "                                     on a kernel that looks for mistakes, or for data races"
+	@echo "  make check-package [OUT=dir]       packages in throw-away systems, pages, Slurm, OCI hook"
+	@echo "KERNEL=7.3 of demo, check, check-debug, check-kcsan: on another, tools/testing/vm/kernels"
 	@echo
 	@echo "For a machine with an Instinct GPU:"
 	@echo "  make modules [KVER=..]             build amdgpu.ko with the scheduler, print its path"
-	@echo "  make install [KVER=..] [DRIVER=amd|kernel]   hand the package to DKMS: build and install (root)"
-	@echo "                                     amd: into AMD's own package amdgpu-dkms; kernel: the kernel's amdgpu"
-	@echo "  make uninstall                     remove it; the driver without it is back (root)"
+	@echo "  make install [KVER=..] [DRIVER=amd|kernel] [DRY_RUN=1]"
+	@echo "                                     hand the package to DKMS: build and install (root)"
+	@echo "                                     amd: into AMD's amdgpu-dkms; kernel: the kernel's amdgpu"
+	@echo "  make uninstall [DRY_RUN=1]         remove it; the driver without it is back (root)"
+	@echo "  DRY_RUN=1                          say what would be done, and change nothing"
 	@echo
 	@echo "For every machine with an Instinct GPU, unpatched (gcc, libjson-c-dev, linux-source-6.12):"
-	@echo "  make probe [STATIC=1]              build preempt-probe: what a preemption costs there; preempt-probe.rst"
+	@echo "  make probe [STATIC=1]              build preempt-probe: what a preemption costs there"
 	@echo
 	@echo "Control from user space (libjson-c-dev, libncurses-dev, libsmartcols-dev, scdoc):"
-	@echo "  make tools                         build gpreemptctl, gpreemptd, libgpreempt and their manual pages into build/"
-	@echo "  make install-tools [PREFIX=/usr/local] [DESTDIR=]   install them, with services, a udev rule and completion"
+	@echo "  make tools                         build gpreemptctl, gpreemptd and libgpreempt into build/"
+	@echo "  make install-tools [PREFIX=/usr/local] [DESTDIR=]"
+	@echo "                                     install them, with services, a udev rule and completion"
 	@echo "  make uninstall-tools               remove them; /etc/gpreempt.conf stays"
-	@echo "  make install-tests [PREFIX=/usr/local] [DESTDIR=]   kselftests and the hardware profile: hardware-testing.rst"
+	@echo "  make install-tests [PREFIX=/usr/local] [DESTDIR=]"
+	@echo "                                     kselftests and the hardware profile: hardware-testing.rst"
 	@echo
 	@echo "Others:"
 	@echo "  make deb                           Debian packages, into build/deb"
-	@echo "  make rpm   [SOURCE=1]              rpm packages for EL8 and EL9, into build/rpm (root); the source package alone"
+	@echo "  make rpm   [SOURCE=1]              packages for EL8 and EL9, into build/rpm (root); the source"
+	@echo "                                     package alone"
 	@echo "  make htmldocs                      the documentation, into build/htmldocs"
 	@echo "  make upstream-series OUT=dir       the same as patches for a kernel tree"
-	@echo "  make testbed                       what a test VM needs except amdgpu.ko (tools/testing/vm/vm --help)"
-	@echo "  make clean                         remove build/; kernel builds stay in \$$GPREEMPT_CACHE"
+	@echo "  make testbed                       what a test VM needs except amdgpu.ko"
+	@echo "  make clean                         remove build/; kernels stay in \$$GPREEMPT_CACHE"
 	@echo
 	@echo "README.md says more."
 
@@ -104,6 +110,10 @@ demo:
 	@$(TOP)/tools/testing/deps.sh
 	@$(TOP)/tools/testing/bench/demo/demo.py $(if $(OUT),--out $(OUT)) $(if $(BY),--by $(BY)) $(if $(KERNELS),--kernels $(KERNELS)) $(if $(KERNEL),--kernel $(KERNEL))
 
+shell: testbed tools-built
+	@$(TOP)/dkms/build.sh --flavour test --kver $$($(TOP)/tools/testing/vm/vm kver)
+	@$(TOP)/tools/testing/vm/vm shell --gpu $(or $(GPU),mi210) $(if $(OUT),--out $(OUT))
+
 bench:
 	@$(TOP)/tools/testing/deps.sh
 	@$(TOP)/tools/testing/bench/bench.py $(if $(OUT),--out $(OUT)) $(if $(DOCUMENT),--document)
@@ -140,6 +150,7 @@ install-tools uninstall-tools: tools
 	@$(MAKE) -s --no-print-directory -C $(TOP)/lib O=$(BUILD)/lib $(FOLDERS) $(@:-tools=)
 	@$(MAKE) -s --no-print-directory -C $(TOP)/tools/gpreemptctl O=$(BUILD)/gpreemptctl $(FOLDERS) $(@:-tools=)
 	@$(MAKE) -s --no-print-directory -C $(TOP)/tools/gpreemptd O=$(BUILD)/gpreemptd $(FOLDERS) $(@:-tools=)
+	@$(if $(DESTDIR),,$(TOP)/dist/reload)
 
 # For another machine as well: what is in DESTDIR can be copied.
 install-tests:

@@ -13,6 +13,8 @@ copyright = author
 master_doc = "index"
 highlight_language = "none"
 html_theme = "alabaster"
+# Manual pages and tables have 100 columns.
+html_theme_options = {"page_width": "1200px"}
 html_show_copyright = False
 # Generated from comments of C sources: types of the kernel are not described here.
 nitpicky = False

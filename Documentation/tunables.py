@@ -4,8 +4,8 @@
 
     tunables.py             print the table as reStructuredText
     tunables.py --rows      print the rows for scripts: name, kind, default, values, separated by tabs
-    tunables.py --write     write tunables.txt, and an entry in Documentation/ABI for each parameter that has none
-    tunables.py --check     fail if tunables.txt is another table, or Documentation/ABI lacks a parameter or has other values
+    tunables.py --write     write the table in tunables.rst, and an entry in Documentation/ABI for each parameter that has none
+    tunables.py --check     fail if tunables.rst has another table, or Documentation/ABI lacks a parameter or has other values
 """
 import os
 import re
@@ -14,7 +14,8 @@ import textwrap
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.join(HERE, "..", "kfd_gpreempt", "core", "tunables_table.h")
-TABLE = os.path.join(HERE, "tunables.txt")
+PAGE = os.path.join(HERE, "tunables.rst")
+IN_PAGE = re.compile(r"(?<=\.\. begin TABLE\n\n).*?(?=\n\.\. end TABLE)", re.S)
 ABI_MODULE = os.path.join(HERE, "ABI/testing/sysfs-module-amdgpu-gpreempt")
 ABI_NODE = os.path.join(HERE, "ABI/testing/sysfs-class-kfd-gpreempt")
 MODULE = "/sys/module/amdgpu/parameters/gpreempt_"
@@ -57,7 +58,7 @@ def rows():
 
 def table():
     rule = " ".join("=" * w for w in (*WIDTHS, WIDTH - sum(WIDTHS) - len(WIDTHS)))
-    out = [".. SPDX-License-Identifier: MIT", ".. what Documentation/tunables.py prints", "", rule]
+    out = [rule]
 
     def line(*cells):
         out.append(" ".join(f"{c:{w}}" for c, w in zip(cells, (*WIDTHS, 0))).rstrip())
@@ -86,9 +87,9 @@ def values_of(row):
 
 
 def wrong():
-    with open(TABLE) as f:
-        if f.read() != table():
-            yield "Documentation/tunables.txt is another table; Documentation/tunables.py --write"
+    with open(PAGE) as f:
+        if IN_PAGE.findall(f.read()) != [table()]:
+            yield "Documentation/tunables.rst has another table; Documentation/tunables.py --write"
     module, node = dict(entries(ABI_MODULE)), dict(entries(ABI_NODE))
     for row in rows():
         if MODULE + row.name not in module:
@@ -109,8 +110,10 @@ def insert(path, before, text):
 
 
 def write():
-    with open(TABLE, "w") as f:
-        f.write(table())
+    with open(PAGE) as f:
+        page = f.read()
+    with open(PAGE, "w") as f:
+        f.write(IN_PAGE.sub(lambda _: table(), page))
     module, node = dict(entries(ABI_MODULE)), dict(entries(ABI_NODE))
     with open(ABI_MODULE) as f:
         head = re.search(r"\nDate:.*?Description:\n", f.read(), re.S)[0]

@@ -3,8 +3,8 @@
 #
 # install.sh - hand kfd_gpreempt to DKMS for one kernel, or take it back
 #
-# Usage: dkms/install.sh [--driver amd|kernel] [--kver KVER] [--root DIR]
-#        dkms/install.sh --remove [--root DIR]
+# Usage: dkms/install.sh [--driver amd|kernel] [--kver KVER] [--root DIR] [--dry-run]
+#        dkms/install.sh --remove [--root DIR] [--dry-run]
 #
 # There are two drivers that it can go into: the kernel's own amdgpu, and that of AMD's package amdgpu-dkms. Where the latter is there --driver says
 # which one is meant, or the answer on a terminal. AMD's is built again under AMD's name and version, for every kernel that it is installed for
@@ -12,7 +12,8 @@
 #
 # Touches /usr/src/kfd_gpreempt-VERSION, /usr/share/dkms, /var/lib/dkms and /lib/modules/KVER/updates/dkms (below DIR, if given: tests); with AMD's
 # driver also /etc/dkms/amdgpu.conf and /var/lib/kfd_gpreempt. Loads and unloads nothing, and leaves the initramfs and the boot configuration alone. What
-# changes anything is said before anything is changed, as far as it can be known.
+# changes anything is said before anything is changed, as far as it can be known. --dry-run looks at the same things, as any user, says the
+# commands and carries none of them out. --destdir DIR is refused.
 set -euo pipefail
 export LC_ALL=C
 
@@ -40,6 +41,16 @@ die()
 	} >&2
 	exit 1
 }
+# run COMMAND...: carries it out, or with --dry-run says it
+run()
+{
+	if [ -n "$dry_run" ]; then
+		say "would run: $*"
+	else
+		"$@"
+	fi
+}
+
 nothing="nothing was installed; the kernel keeps the amdgpu module that it has"
 
 kver=$(uname -r)
@@ -47,24 +58,30 @@ named_kver=
 driver=
 root=
 remove=
+dry_run=
 while [ $# -gt 0 ]; do
 	case $1 in
 	--driver)	driver=${2:?--driver needs a value}; shift ;;
 	--kver)		kver=${2:?--kver needs a value}; named_kver=$kver; shift ;;
 	--root)		root=${2:?--root needs a value}; shift ;;
 	--remove)	remove=1 ;;
+	--dry-run)	dry_run=1 ;;
+	--destdir)
+		die "the module cannot be installed into DESTDIR=${2:-}" "DKMS builds it for the kernels of this machine" "nothing was changed" \
+		    "make deb or make rpm make packages for other machines; make install-tools takes DESTDIR; here: make install without it" ;;
 	*)		die "unknown argument '$1'" "it is no option of this script" "$nothing" "see the head of dkms/install.sh" ;;
 	esac
 	shift
 done
 
+[ -z "$dry_run" ] || say "dry run: nothing is changed"
 version=$(sed -n 's/^PACKAGE_VERSION="\(.*\)"$/\1/p' "$top/dkms.conf")
 dkms_tree=$root/var/lib/dkms
 source_tree=$root/usr/src
 args=(--dkmstree "$dkms_tree" --sourcetree "$source_tree" --installtree "$root/lib/modules")
 [ -z "$root" ] || args+=(--no-depmod)
 
-[ -n "$root" ] || [ "$(id -u)" = 0 ] ||
+[ -n "$root$dry_run" ] || [ "$(id -u)" = 0 ] ||
 	die "only root can do this" "modules belong to the system" "$nothing" "run it with sudo"
 command -v dkms >/dev/null ||
 	die "the program 'dkms' is missing" "it builds the module again after each kernel upgrade" "$nothing" "install the package dkms"
@@ -76,7 +93,7 @@ unlike_stock=/usr/share/dkms/modules_to_force_install/$me-local
 # depmod of a tree that is not the system's
 depmod_root()
 {
-	[ -z "$root" ] || depmod -b "$root" "$1"
+	[ -z "$root" ] || run depmod -b "$root" "$1"
 }
 
 # take_back: remove every version of the package, for every kernel
@@ -87,21 +104,21 @@ take_back()
 	for v in "$dkms_tree/$me"/*/source; do
 		[ -L "$v" ] || continue
 		v=$(basename "$(dirname "$v")")
-		dkms remove "$me/$v" --all "${args[@]}"
-		rm -rf "${source_tree:?}/$me-$v"
+		run dkms remove "$me/$v" --all "${args[@]}"
+		run rm -rf "${source_tree:?}/$me-$v"
 	done
-	rmdir "$dkms_tree/$me" 2>/dev/null || true
+	[ -n "$dry_run" ] || rmdir "$dkms_tree/$me" 2>/dev/null || true
 	for k in "$root"/lib/modules/*/; do
-		depmod_root "$(basename "$k")"
+		[ ! -d "$k" ] || depmod_root "$(basename "$k")"
 	done
 }
 
 # copy_source: to where DKMS has sources
 copy_source()
 {
-	mkdir -p "$source_tree/$me-$version"
+	run mkdir -p "$source_tree/$me-$version"
 	# shellcheck disable=SC2086 # a list
-	(cd "$top" && cp -a $package "$source_tree/$me-$version/")
+	(cd "$top" && run cp -a $package "$source_tree/$me-$version/")
 }
 
 # same_source: what is there is this package
@@ -202,11 +219,15 @@ install_amd()
 			die "the scheduler does not go into AMD's amdgpu $v" "$(echo "$why" | sed -n 's/^  why:    //p')" "$nothing" \
 			    "a newer $me, Documentation/porting.rst, or DRIVER=kernel"
 	done
-	"$top/dkms/secure-boot.sh" --make-key
+	"$top/dkms/secure-boot.sh" "${make_key[@]}"
 	take_back
 	if ! same_source; then
-		rm -rf "${source_tree:?}/$me-$version"
+		run rm -rf "${source_tree:?}/$me-$version"
 		copy_source
+	fi
+	if [ -n "$dry_run" ]; then
+		say "would have DKMS build AMD's amdgpu with the scheduler from now on, by lines in $amd_conf, and at once for: ${kvers//$'\n'/ }"
+		return 0
 	fi
 	# The lines in DKMS's configuration name what stays.
 	(top=$source_tree/$me-$version && amd_on)
@@ -218,6 +239,9 @@ install_amd()
 	return $status
 }
 
+# Without changes there is no key to be made.
+make_key=(--make-key)
+[ -z "$dry_run" ] || make_key=()
 package="dkms.conf Kconfig kfd_gpreempt include dkms"
 if [ -n "$remove" ]; then
 	if [ ! -e "$dkms_tree/$me" ] && [ ! -e "$source_tree/$me-$version" ]; then
@@ -227,10 +251,11 @@ if [ -n "$remove" ]; then
 	take_back
 	status=0
 	if [ -z "$root" ]; then
-		rm -f "$unlike_stock"
-		"$top/dkms/settle.sh" --back || status=1
+		run rm -f "$unlike_stock"
+		run "$top/dkms/settle.sh" --back || status=1
 	fi
-	rm -rf "${source_tree:?}/$me-$version"
+	run rm -rf "${source_tree:?}/$me-$version"
+	[ -z "$dry_run" ] || exit 0
 	say "removed; the amdgpu without it is what modprobe finds now, from the next load on"
 	say "if an initramfs was made in the meantime, make it again: update-initramfs -u -k all (dracut -f --regenerate-all)"
 	exit $status
@@ -248,7 +273,7 @@ fi
 
 # Each says by itself what is missing: a kernel that has hooks, its headers, its source; a key that the firmware knows.
 "$top/dkms/build.sh" --check --kver "$kver"
-"$top/dkms/secure-boot.sh" --make-key
+"$top/dkms/secure-boot.sh" "${make_key[@]}"
 
 # same_package: what DKMS has already is this package; then other kernels keep what was built for them
 same_package()
@@ -262,16 +287,18 @@ if ! same_package; then
 	fresh=1
 	[ ! -e "$dkms_tree/$me" ] || earlier=1
 	take_back
-	mkdir -p "$dkms_tree"
+	run mkdir -p "$dkms_tree"
 	copy_source
-	dkms add "$me/$version" "${args[@]}"
+	run dkms add "$me/$version" "${args[@]}"
 fi
 log=$dkms_tree/$me/$version/build/make.log
 
-rm -f "$log"
-follow "$log" &
-say "compiling amdgpu takes minutes"
-if ! dkms build "$me/$version" -k "$kver" "${args[@]}"; then
+if [ -z "$dry_run" ]; then
+	rm -f "$log"
+	follow "$log" &
+	say "compiling amdgpu takes minutes"
+fi
+if ! run dkms build "$me/$version" -k "$kver" "${args[@]}"; then
 	sed -n "/^$me: error/,/^  remedy/p" "$log" >&2 || true
 	if [ -n "$fresh" ]; then
 		take_back >/dev/null 2>&1
@@ -281,12 +308,10 @@ if ! dkms build "$me/$version" -k "$kver" "${args[@]}"; then
 	exit 1
 fi
 
-if [ -z "$root" ]; then
-	mkdir -p "${unlike_stock%/*}"
-	echo "${me}_version-override" >"$unlike_stock"
-fi
-dkms install "$me/$version" -k "$kver" --force-version-override "${args[@]}"
+[ -n "$root" ] || run install -D -m 644 /dev/stdin "$unlike_stock" <<<"${me}_version-override"
+run dkms install "$me/$version" -k "$kver" --force-version-override "${args[@]}"
 depmod_root "$kver"
+[ -z "$dry_run" ] || exit 0
 [ -n "$root" ] || "$top/dkms/initramfs.sh" --tell "$kver" || true
 say "amdgpu with $me $version is installed for $kver, beside the stock one; scheduling is off until you turn it on"
 say "it is used from the next load of amdgpu on; see README.md for how to turn it on, and 'make uninstall' undoes all this"

@@ -25,6 +25,40 @@ bool parse_number(const char *text, unsigned long long max, unsigned long long *
 	return !errno && !*end && *value <= max;
 }
 
+bool parse_time(const char *text, unsigned int unit_us, unsigned long long max, unsigned long long *value)
+{
+	static const struct {
+		const char *name;
+		unsigned int us;
+	} units[] = { { "us", 1 }, { "ms", 1000 }, { "s", 1000000 } };
+	size_t i, digits = strspn(text, "0123456789");
+	char number[24];
+
+	for (i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		if (strcmp(text + digits, units[i].name))
+			continue;
+		if (digits >= sizeof(number))
+			return false;
+		snprintf(number, sizeof(number), "%.*s", (int)digits, text);
+		if (!parse_number(number, ~0ULL / units[i].us, value) || *value * units[i].us % unit_us)
+			return false;
+		*value = *value * units[i].us / unit_us;
+		return *value <= max;
+	}
+	return parse_number(text, max, value);
+}
+
+bool parse_percent(const char *text, unsigned long long max, unsigned long long *value)
+{
+	size_t digits = strspn(text, "0123456789");
+	char number[24];
+
+	if (strcmp(text + digits, "%") || digits >= sizeof(number))
+		return parse_number(text, max, value);
+	snprintf(number, sizeof(number), "%.*s", (int)digits, text);
+	return parse_number(number, max, value);
+}
+
 bool parse_priority(const char *text, int *priority)
 {
 	static const struct {
@@ -49,6 +83,13 @@ bool parse_priority(const char *text, int *priority)
 	return true;
 }
 
+/* Return: false. */
+static bool parse_no_maximum(const char *word, char *why)
+{
+	snprintf(why, PARSE_WHY, "max=%s is neither %d..100 percent nor QUOTA_US/PERIOD_US nor none", word, MIN_PERCENT);
+	return false;
+}
+
 static bool parse_maximum(const char *word, struct gpreempt_set_share *share, char *why)
 {
 	unsigned long long quota = 0, period = 0;
@@ -60,21 +101,21 @@ static bool parse_maximum(const char *word, struct gpreempt_set_share *share, ch
 	if (!strcmp(word, "none"))
 		return true;
 	if (!slash) {
-		if (!parse_number(word, 100, &quota) || quota < MIN_PERCENT) {
-			snprintf(why, PARSE_WHY, "max=%s is neither %d..100 percent nor QUOTA_US/PERIOD_US nor none", word, MIN_PERCENT);
-			return false;
-		}
+		if (!parse_percent(word, 100, &quota) || quota < MIN_PERCENT)
+			return parse_no_maximum(word, why);
 		share->quota_us = quota * DEFAULT_PERIOD_US / 100;
 		share->period_us = DEFAULT_PERIOD_US;
 		return true;
 	}
 	snprintf(number, sizeof(number), "%.*s", (int)(slash - word), word);
-	if (!parse_number(slash + 1, GPREEMPT_PERIOD_US_MAX, &period) || period < GPREEMPT_PERIOD_US_MIN) {
-		snprintf(why, PARSE_WHY, "max=%s: a period of %s us is not in %u..%u", word, slash + 1, GPREEMPT_PERIOD_US_MIN, GPREEMPT_PERIOD_US_MAX);
+	if ((size_t)(slash - word) >= sizeof(number) || !parse_time(slash + 1, 1, ~0ULL, &period) || !parse_time(number, 1, ~0ULL, &quota))
+		return parse_no_maximum(word, why);
+	if (period < GPREEMPT_PERIOD_US_MIN || period > GPREEMPT_PERIOD_US_MAX) {
+		snprintf(why, PARSE_WHY, "max=%s: a period of %llu us is not in %u..%u", word, period, GPREEMPT_PERIOD_US_MIN, GPREEMPT_PERIOD_US_MAX);
 		return false;
 	}
-	if ((size_t)(slash - word) >= sizeof(number) || !parse_number(number, period, &quota) || quota < GPREEMPT_QUOTA_US_MIN) {
-		snprintf(why, PARSE_WHY, "max=%s: a quota of %s us is not in %u..%llu", word, number, GPREEMPT_QUOTA_US_MIN, period);
+	if (quota < GPREEMPT_QUOTA_US_MIN || quota > period) {
+		snprintf(why, PARSE_WHY, "max=%s: a quota of %llu us is not in %u..%llu", word, quota, GPREEMPT_QUOTA_US_MIN, period);
 		return false;
 	}
 	share->quota_us = quota;
@@ -111,7 +152,7 @@ unsigned int parse_share_word(const char *word, struct gpreempt_set_share *share
 		return 0;
 	}
 	if (!strncmp(word, "min=", 4)) {
-		if (parse_number(word + 4, 100, &value)) {
+		if (parse_percent(word + 4, 100, &value)) {
 			share->min_pct = (uint32_t)value;
 			return NAMED_MIN;
 		}
@@ -122,6 +163,16 @@ unsigned int parse_share_word(const char *word, struct gpreempt_set_share *share
 		return parse_maximum(word + 4, share, why) ? NAMED_MAX : 0;
 	snprintf(why, PARSE_WHY, "%s is neither weight=N nor min=PERCENT nor max=PERCENT", word);
 	return 0;
+}
+
+bool parse_is_possible(const struct gpreempt_set_share *share, char *why)
+{
+	if (!share->quota_us || share->quota_us * 100 >= share->min_pct * share->period_us)
+		return true;
+	snprintf(why, PARSE_WHY, "min=%u is more than the maximum, which is %llu of %llu us, %llu percent", share->min_pct,
+		 (unsigned long long)share->quota_us, (unsigned long long)share->period_us,
+		 (unsigned long long)(share->quota_us * 100 / share->period_us));
+	return false;
 }
 
 unsigned int parse_share(const char *text, struct gpreempt_set_share *share, char *why)

@@ -33,6 +33,20 @@ enum {
 /** parse_number() - a number from 0 to @max, in decimal or with 0x. Return: is it one? */
 bool parse_number(const char *text, unsigned long long max, unsigned long long *value);
 
+/**
+ * parse_time() - a number with us, ms or s behind it, or without a unit
+ * @text: the time
+ * @unit_us: microseconds of the unit that it has without, and that it is wanted in
+ * @max: the largest one, in this unit
+ * @value: receives it, in this unit
+ *
+ * Return: is it one, and a whole number of the unit?
+ */
+bool parse_time(const char *text, unsigned int unit_us, unsigned long long max, unsigned long long *value);
+
+/** parse_percent() - a number from 0 to @max, with % behind it or without. Return: is it one? */
+bool parse_percent(const char *text, unsigned long long max, unsigned long long *value);
+
 /** parse_priority() - "latency", "normal", "batch" or a number, within the ABI's bounds. Return: is it one? */
 bool parse_priority(const char *text, int *priority);
 
@@ -40,7 +54,7 @@ bool parse_priority(const char *text, int *priority);
 bool parse_follow_stop(const char *text, unsigned int *value);
 
 /**
- * parse_share_word() - weight=N, min=PERCENT or max=PERCENT|QUOTA_US/PERIOD_US|none
+ * parse_share_word() - weight=N, min=PERCENT or max=PERCENT|QUOTA/PERIOD|none
  * @word: the word
  * @share: what it changes
  * @why: receives the value and the bound, if it is wrong; PARSE_WHY long
@@ -48,6 +62,13 @@ bool parse_follow_stop(const char *text, unsigned int *value);
  * Return: which of them it is, a bit; 0: it is wrong.
  */
 unsigned int parse_share_word(const char *word, struct gpreempt_set_share *share, char *why);
+
+/**
+ * parse_is_possible() - can a group have both its least and its greatest part?
+ * @share: the share
+ * @why: receives what is wrong, if it cannot; PARSE_WHY long
+ */
+bool parse_is_possible(const struct gpreempt_set_share *share, char *why);
 
 /**
  * parse_share() - such words, with blanks or commas between them

@@ -53,7 +53,10 @@
 
 /* So many launches tell what one takes: the time of the last one may be missing. */
 #define BESIDE_LEARNT		64
-/* So many tell it for as long as work stays the same: they are learnt anew afterwards. */
+/*
+ * One episode of so many is a trial, the first one as well as each after a failure: p99 is of
+ * others. What so many launches tell beside others is learnt anew: work may have changed.
+ */
 #define BESIDE_MOST		1024
 /* It may be slower by this part beside lower work: looks can hardly tell less. */
 #define BESIDE_SLOWER_SHARE	32
@@ -64,20 +67,13 @@
 #define BESIDE_EPISODE		16
 /* It may be late by so many of its launches: fewer are within what looks can tell of short ones. */
 #define BESIDE_LATE		3
-/* The first trial comes after so many episodes, and each one after a failure: p99 is of others. */
-#define BESIDE_EPISODES		1023
-/* Nothing may follow a launch without waves for so long, in times of what came before it. */
-#define BESIDE_SILENCE		64
+/* What lasts for so many times as long as what came before it does not end by itself. */
+#define BESIDE_ENDLESS		64
 /*
  * A packet is read before its kernel finds room, and the next one when it has found it: so many
  * launches show that the first has begun.
  */
 #define BESIDE_BEGUN		2
-
-/* If no long kernel has ended yet, one that has worked for so many times as long is endless. */
-#define BESIDE_ENDLESS		64
-/* So often the time to the next trial doubles. */
-#define BESIDE_MISTAKES_MAX	6
 
 /* Can it be measured, and is it one process that matters? */
 static bool beside_possible(const struct gpreempt_policy_node *pn)
@@ -111,7 +107,7 @@ static bool beside_continues(const struct gpreempt_policy_node *pn,
 
 static bool beside_may_begin(const struct gpreempt_policy_beside *b)
 {
-	return b->episodes >= BESIDE_EPISODES && b->alone_launches >= BESIDE_LEARNT &&
+	return b->episodes >= BESIDE_MOST - 1 && b->alone_launches >= BESIDE_LEARNT &&
 	       b->launches < BESIDE_MOST;
 }
 
@@ -127,7 +123,7 @@ static void beside_begin(struct gpreempt_policy_beside *b, u32 launches, u64 now
 	b->shows = 0;
 	beside_shows(b, launches);
 	b->since_ns = now_ns;
-	b->episodes += !b->allowed && b->episodes < BESIDE_EPISODES;
+	b->episodes += !b->allowed && b->episodes < BESIDE_MOST - 1;
 	if (b->launches < BESIDE_MOST)
 		return;
 	b->launches = 0;
@@ -211,8 +207,9 @@ static void beside_ends_long_trial(struct gpreempt_policy_beside *b, u64 now_ns)
 	b->long_allowed = false;
 	b->waits_ns = 0;
 	b->slots = 0;
-	b->retry_ns = now_ns + (GPREEMPT_LONG_KERNEL_NS << b->mistakes);
-	b->mistakes += b->mistakes < BESIDE_MISTAKES_MAX;
+	b->retry_ns = now_ns + demand_retry_ns(GPREEMPT_LONG_KERNEL_NS, b->mistakes,
+					       GPREEMPT_LONG_KERNEL_NS * BESIDE_ENDLESS);
+	b->mistakes += b->mistakes < 0xff;
 }
 
 /* A long kernel beside lower work: does it take longer than others had? */
@@ -310,7 +307,7 @@ static void beside_ask_the_silent(struct gpreempt_policy_node *pn, u64 now_ns)
 		if (now_ns >= gpreempt_beside_silent_until(p)) {
 			b->silent_ns = GPREEMPT_FOREVER_NS;
 			b->allowed = false;
-			b->episodes -= b->episodes == BESIDE_EPISODES;
+			b->episodes -= b->episodes == BESIDE_MOST - 1;
 		}
 		pn->silent_ns = gpreempt_earlier(pn->silent_ns, gpreempt_beside_silent_until(p));
 	}
@@ -459,7 +456,7 @@ void gpreempt_beside_launched(struct gpreempt_policy_node *pn, struct gpreempt_p
 	if (!gpreempt_beside_allowed(pn, p) || !beside_others_run(pn, p))
 		return;
 	b->doubted = p->launches;
-	b->silent_ns = now_ns + BESIDE_SILENCE * (worked_ns + demand_short_gap_ns(pn));
+	b->silent_ns = now_ns + BESIDE_ENDLESS * (worked_ns + demand_short_gap_ns(pn));
 	pn->silent_ns = gpreempt_earlier(pn->silent_ns, b->silent_ns);
 }
 

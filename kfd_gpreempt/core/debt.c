@@ -45,13 +45,10 @@
 #include "debt.h"
 #include "demand.h"
 
-/* Looks that are rarer are no measure of turns, whose ends are deadlines. */
-#define DEBT_POLL_MAX_NS	1000000ULL
 /* A debt is worth so many turns at most. */
 #define DEBT_TURNS_MAX		8
 /* A turn, in times of what its switch costs: more than a quarter would go into that otherwise */
 #define DEBT_SWITCHES_LEAST	4
-#define DEBT_SWITCHES_MOST	10
 /* One pass that waited for a device in trouble must not make turns of minutes. */
 #define DEBT_RELIEFS_MOST	10
 /* The longest time between two looks that counts */
@@ -77,13 +74,16 @@ u64 gpreempt_debt_switch_ns(const struct gpreempt_policy_node *pn)
 u64 gpreempt_debt_turn_ns(const struct gpreempt_policy_node *pn)
 {
 	u64 look_ns = gpreempt_earlier(gpreempt_later(pn->params.poll_ns, GPREEMPT_SLEEP_MIN_NS),
-				       DEBT_POLL_MAX_NS),
+				       GPREEMPT_BRIEF_NS),
 	    switch_ns = gpreempt_debt_switch_ns(pn),
 	    part_ns = pn->params.relief_ns / (2 * gpreempt_later(pn->nr_owed, 1)), turn_ns;
 
-	/* A switch is no quicker than the looks that see its ends. */
+	/*
+	 * A switch is no quicker than the looks that see its ends. Rarer ones are no measure: ends
+	 * of turns are deadlines.
+	 */
 	switch_ns = gpreempt_later(switch_ns, 2 * look_ns);
-	turn_ns = gpreempt_earlier(DEBT_SWITCHES_MOST * switch_ns,
+	turn_ns = gpreempt_earlier(GPREEMPT_SWITCHES * switch_ns,
 				   gpreempt_later(DEBT_SWITCHES_LEAST * switch_ns, part_ns));
 	return gpreempt_earlier(turn_ns, DEBT_RELIEFS_MOST * pn->params.relief_ns);
 }

@@ -185,12 +185,13 @@ void gpreempt_demand_set_waves(struct gpreempt_policy_queue *q, u32 waves, u64 n
  * queue were saved, it has none as soon as the count has been zero for a moment: the CP may be
  * about to write what it saved. If some were saved, it has none once the count was zero for as long
  * as all turns take. Looks that are further apart than turns may each miss the queue's own turn:
- * they do not add up.
+ * they do not add up, unless looks may be no closer.
  */
 void gpreempt_demand_counted(const struct gpreempt_policy_node *pn, struct gpreempt_policy_queue *q,
 			     u32 waves, bool may_hide, u64 now_ns)
 {
-	u64 look_ns = gpreempt_later(pn->params.poll_ns, pn->params.interval_ns),
+	u64 look_ns = gpreempt_later(gpreempt_later(pn->params.poll_ns, pn->params.interval_ns),
+				     pn->cost_ns),
 	    apart_ns = gpreempt_later(GPREEMPT_TURN_NS, 2 * look_ns);
 
 	if (!waves && !demand_had_its_turn(pn, q) && now_ns - q->seen.waves_ns > apart_ns)
@@ -260,13 +261,10 @@ void gpreempt_demand_block(struct gpreempt_policy_queue *q,
 			   const struct gpreempt_policy_params *params, u64 now_ns)
 {
 	u64 after_ns = GPREEMPT_TRY_SHARE * params->blocked_ns,
-	    most_ns = gpreempt_later(after_ns, GPREEMPT_TRY_MAX_NS);
+	    most_ns = gpreempt_later(after_ns, GPREEMPT_RETRY_MAX_NS);
 
 	q->seen.blocked = true;
-	/* The shift is bounded: what is left of it does not matter any more. */
-	q->seen.try_ns =
-		now_ns +
-		gpreempt_earlier(after_ns << (q->seen.tries < 16 ? q->seen.tries : 16), most_ns);
+	q->seen.try_ns = now_ns + demand_retry_ns(after_ns, q->seen.tries, most_ns);
 }
 
 /**
@@ -539,7 +537,7 @@ bool gpreempt_demand_watch(struct gpreempt_policy_queue *q, u64 passed_ns, u64 n
 	b->launches += launches;
 	if (q->seen.waves_ns == now_ns && q->seen.waves)
 		b->ran_ns += passed_ns;
-	if (b->launches >= GPREEMPT_PILES_LAUNCHES) {
+	if (b->launches >= GPREEMPT_KERNELS_LEAST) {
 		b->left_ns += came * (b->ran_ns / b->launches);
 		if (!q->spared)
 			b->left_ns -= gpreempt_earlier(b->left_ns, passed_ns);
@@ -565,5 +563,5 @@ void gpreempt_demand_learn_gap(struct gpreempt_policy_gaps *gaps, u64 gap_ns, u6
 	if (gaps->nr < GPREEMPT_GAPS_MOST)
 		gaps->nr++;
 	gaps->longest_ns = gpreempt_later(
-		gap_ns, gaps->longest_ns - gaps->longest_ns / GPREEMPT_GAP_FADE_SHARE);
+		gap_ns, gaps->longest_ns - gaps->longest_ns / GPREEMPT_FOLLOW_SHARE);
 }

@@ -52,13 +52,19 @@ static inline u64 gpreempt_later(u64 a, u64 b)
 	return a > b ? a : b;
 }
 
+/* A trial was in vain so often: when is the next one? The shift is bounded, as its result is. */
+static inline u64 demand_retry_ns(u64 first_ns, u32 mistakes, u64 most_ns)
+{
+	return gpreempt_earlier(first_ns << (mistakes < 16 ? mistakes : 16), most_ns);
+}
+
 /*
  * What firmware says of a hardware pass is believed up to so many times what the host saw it take:
  * a wrong stamp shall not decide who waits.
  */
 static inline u64 demand_stamp_ns(u64 stamp_ns, u64 pass_ns)
 {
-	return gpreempt_earlier(stamp_ns, GPREEMPT_STAMP_SHARE * pass_ns);
+	return gpreempt_earlier(stamp_ns, GPREEMPT_PASS_SHARE * pass_ns);
 }
 
 /*
@@ -88,7 +94,7 @@ static inline u64 demand_back_ns(const struct gpreempt_policy_node *pn)
 {
 	u64 saved_ns = gpreempt_later(pn->pass_ns, pn->save_ns);
 
-	if (saved_ns > GPREEMPT_RESTORE_SHARE * GPREEMPT_WAVES_RESTORE_MAX_NS)
+	if (saved_ns > GPREEMPT_PASS_SHARE * GPREEMPT_WAVES_RESTORE_MAX_NS)
 		return pn->acted_ns;
 	return pn->acted_ns + demand_stamp_ns(pn->device.connect_ns, saved_ns) +
 	       gpreempt_later(demand_restore_ns(pn, saved_ns), saved_ns);
@@ -105,7 +111,7 @@ static inline u64 demand_short_gap_ns(const struct gpreempt_policy_node *pn)
 
 	/* Both of its ends are seen up to a look late. */
 	return gpreempt_earlier(cost_ns + 2 * gpreempt_later(pn->params.poll_ns, pn->cost_ns),
-				GPREEMPT_GAP_MAX_NS);
+				GPREEMPT_BRIEF_NS);
 }
 
 /* So long it pays to wait for those that have been without work so often for a short time. */
@@ -234,7 +240,7 @@ static inline u64 gpreempt_demand_restore_ns(const struct gpreempt_policy_node *
 			demand_stamp_ns(pn->device.restore_ns, pn->pass_ns);
 	u64 takes_ns = gpreempt_later(pn->pass_ns, stamps_ns);
 	u64 restore_ns =
-		gpreempt_later(GPREEMPT_RESTORE_SHARE * takes_ns, GPREEMPT_WAVES_RESTORE_NS);
+		gpreempt_later(GPREEMPT_PASS_SHARE * takes_ns, GPREEMPT_WAVES_RESTORE_NS);
 
 	return gpreempt_earlier(restore_ns, GPREEMPT_WAVES_RESTORE_MAX_NS);
 }

@@ -304,8 +304,8 @@ static bool doubt_counters_doubtful(const struct gpreempt_policy_node *pn, u64 n
  * Counters that have never shown any waves may not count at all; what a runlist saves tells. A
  * runlist checks them if a queue has started packets, and looks for a millisecond since then have
  * shown no waves of it. A launch is checked once. So many checks as &gpreempt_policy_node.checks
- * have been before, and the time to the next one is GPREEMPT_CHECK_NS doubled so often, up to
- * GPREEMPT_CHECK_MAX_NS: 10 in the first second, and one per second from then on. There is none
+ * have been before, and the time to the next one is GPREEMPT_LAUNCHED_NS doubled so often, up to
+ * GPREEMPT_RETRY_MAX_NS: 10 in the first second, and one per second from then on. There is none
  * once the counters of the node have shown a wave of any queue to any reader.
  *
  * Once counters are known not to count, a runlist tells whenever waves matter, but for a minimum
@@ -328,9 +328,8 @@ bool gpreempt_policy_needs_runlist(struct gpreempt_policy_node *pn, u64 now_ns)
 	    !doubt_counters_doubtful(pn, now_ns))
 		return false;
 	pn->check_ns =
-		now_ns + gpreempt_earlier(GPREEMPT_CHECK_NS << pn->checks, GPREEMPT_CHECK_MAX_NS);
-	if (pn->checks < GPREEMPT_CHECKS)
-		pn->checks++;
+		now_ns + demand_retry_ns(GPREEMPT_LAUNCHED_NS, pn->checks, GPREEMPT_RETRY_MAX_NS);
+	pn->checks++;
 	return true;
 }
 

@@ -28,7 +28,7 @@ static u64 drain_kernel_ns(const struct gpreempt_policy_queue *q, u64 now_ns)
 
 	if (q->drains)
 		return q->drain_kernel_ns;
-	return launches < GPREEMPT_DRAIN_LAUNCHES ? 0 : (now_ns - q->seen.counted_ns) / launches;
+	return launches < GPREEMPT_KERNELS_LEAST ? 0 : (now_ns - q->seen.counted_ns) / launches;
 }
 
 /*

@@ -120,7 +120,7 @@ static noinline bool judge_resume_delayed(const struct gpreempt_policy_node *pn,
 /* The least time that is worth switching for. */
 static u64 judge_least_turn(const struct gpreempt_policy_node *pn)
 {
-	return gpreempt_later(GPREEMPT_RELIEF_TURN_NS, GPREEMPT_RELIEF_TURN_SHARE * pn->pass_ns);
+	return gpreempt_later(GPREEMPT_BRIEF_NS, GPREEMPT_RELIEF_TURN_SHARE * pn->pass_ns);
 }
 
 /* So long it takes to get as old as it has to be. */

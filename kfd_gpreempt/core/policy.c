@@ -311,7 +311,7 @@ static noinline void policy_note_demand(struct gpreempt_policy_queue *q, bool de
 		return;
 	}
 	if (q->work_ns && work_ns > q->work_ns)
-		work_ns = q->work_ns + (work_ns - q->work_ns) / GPREEMPT_WORK_FADE_SHARE;
+		work_ns = q->work_ns + (work_ns - q->work_ns) / GPREEMPT_FOLLOW_SHARE;
 	q->work_ns = work_ns;
 }
 
@@ -688,7 +688,8 @@ static bool policy_may_interfere(const struct gpreempt_policy_node *pn,
  * @now_ns: now
  *
  * Something is off the device until the level ends. How long its queues worked of late says when
- * that is to be expected.
+ * that is to be expected. It is looked for after half of what is left of that, so those below come
+ * back GPREEMPT_BRIEF_NS late at most.
  *
  * Return: a time; 0: it has to be looked for as ever
  */
@@ -720,7 +721,7 @@ u64 gpreempt_policy_end_wait(struct gpreempt_policy_node *pn, u64 now_ns)
 	for (i = 0; i < pn->nr + pn->nr_dormant; i++)
 		if (policy_may_interfere(pn, pn->queues[i], standing))
 			return 0;
-	return gpreempt_earlier((end_ns - now_ns) / 2, GPREEMPT_END_WAIT_MAX_NS);
+	return gpreempt_earlier((end_ns - now_ns) / 2, GPREEMPT_BRIEF_NS);
 }
 
 /**
@@ -805,7 +806,7 @@ static void policy_note_save(struct gpreempt_policy_node *pn, u64 took_ns)
 	if (!pn->save_ns)
 		pn->save_ns = took_ns;
 	took_ns = gpreempt_earlier(took_ns, 2 * pn->save_ns);
-	pn->save_ns += took_ns / GPREEMPT_SAVE_FADE_SHARE - pn->save_ns / GPREEMPT_SAVE_FADE_SHARE;
+	pn->save_ns += took_ns / GPREEMPT_FOLLOW_SHARE - pn->save_ns / GPREEMPT_FOLLOW_SHARE;
 }
 
 /**
@@ -837,5 +838,5 @@ void gpreempt_policy_overhead(struct gpreempt_policy_node *pn, u64 elapsed_ns, b
 		policy_note_save(pn, elapsed_ns);
 	pn->acted_ns = now_ns;
 	pn->pass_ns =
-		gpreempt_later(elapsed_ns, pn->pass_ns - pn->pass_ns / GPREEMPT_PASS_FADE_SHARE);
+		gpreempt_later(elapsed_ns, pn->pass_ns - pn->pass_ns / GPREEMPT_FOLLOW_SHARE);
 }

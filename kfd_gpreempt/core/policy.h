@@ -71,13 +71,26 @@
  */
 #define GPREEMPT_FADE_SHARE		2000
 /*
- * While lower work is off the device and no look could find work that outranks the level, the end
- * of the level is looked for when it is to be expected: after half of what is left of the least
- * that its queues worked for of late, and after so long at the latest. So much later may those
- * below come back. A longer work adds this part of the difference to what is remembered.
+ * So short a time is brief for work that lasts: it is not worth a switch, and may pass before an
+ * end is seen. A gap is short when switching to and fro would take all of it, and when it is brief.
  */
-#define GPREEMPT_END_WAIT_MAX_NS	1000000ULL
-#define GPREEMPT_WORK_FADE_SHARE	8
+#define GPREEMPT_BRIEF_NS		1000000ULL
+/* What is remembered of lengths follows each new one by this part of the difference. */
+#define GPREEMPT_FOLLOW_SHARE		8
+/*
+ * A trial that was in vain is made again after twice as long, up to so long. This is how long
+ * something may last that cannot be seen.
+ */
+#define GPREEMPT_RETRY_MAX_NS		1000000000ULL
+/*
+ * To leave the device and to come back is a small part of what lasts so many times as long: of a
+ * quota, and of the longest turn of a debt.
+ */
+#define GPREEMPT_SWITCHES		10
+/* How long kernels are is known from so many launches on. */
+#define GPREEMPT_KERNELS_LEAST		4
+/* So late the thread of a node may come: the kernel has other work. */
+#define GPREEMPT_LATE_NS		10000000ULL
 /*
  * "No waves" is believed beyond the pass only when it is read again this much later: a runlist
  * takes waves off and brings them back behind our back, in tens of microseconds for a full device.
@@ -95,12 +108,8 @@
  * else, and for a queue that waits for a lower one: that is not found out before.
  */
 #define GPREEMPT_WAVES_RESTORE_NS	500000ULL
-#define GPREEMPT_RESTORE_SHARE		4
+#define GPREEMPT_PASS_SHARE		4
 #define GPREEMPT_WAVES_RESTORE_MAX_NS	5000000ULL
-/* A stamp of firmware is believed up to so many times what the host saw the pass take. */
-#define GPREEMPT_STAMP_SHARE		4
-/* How much of the longest pass is forgotten with each one that is shorter. */
-#define GPREEMPT_PASS_FADE_SHARE	8
 /*
  * Whether an empty ring still has waves does not stay unknown for longer, even while no decision
  * depends on it.
@@ -115,12 +124,10 @@
 /*
  * A blocked queue may have got what it waited for, and wait for slots behind those that were
  * resumed, which shows nowhere. It gets its level back for once, after so many times what it takes
- * to find it blocked, and after twice as long each time that it was in vain, up to a second: that
- * is how long an inversion may last that cannot be seen, and those below lose 1.6 % of their time
- * at first and a fifth of that in the end.
+ * to find it blocked, and after twice as long each time that it was in vain. Those below lose 1.6 %
+ * of their time at first, and a fifth in the end.
  */
 #define GPREEMPT_TRY_SHARE		64
-#define GPREEMPT_TRY_MAX_NS		1000000000ULL
 
 /*
  * Where waves in flight cannot be read, or have never read as anything but none, a queue with an
@@ -137,44 +144,31 @@
  */
 #define GPREEMPT_RUNLIST_SHARE		16
 #define GPREEMPT_SAVED_SHARE		4
-/*
- * A runlist that checks whether the counters count at all follows the first one after so long at
- * the earliest. This time doubles with each one, so often and up to so long.
- */
-#define GPREEMPT_CHECK_NS		2000000ULL
-#define GPREEMPT_CHECK_MAX_NS		1000000000ULL
-#define GPREEMPT_CHECKS			9
 
 /*
  * A queue that was outranked comes back later where those above it had short gaps before: after so
- * many times the longest of the last gaps. So long does a group keep its turn without work. A gap
- * is short when switching to and fro would take all of it, and when it is no longer than this. It
+ * many times the longest of the last gaps. So long does a group keep its turn without work. It
  * takes so many of them to begin with that. A long one halves what they count: three waits in a row
  * may be in vain.
  */
-#define GPREEMPT_GAP_MAX_NS		1000000ULL
 #define GPREEMPT_GAP_SHARE		2
-#define GPREEMPT_GAP_FADE_SHARE		8
 #define GPREEMPT_GAPS_LEAST		2
 #define GPREEMPT_GAPS_MOST		8
 /*
  * A victim is waited for if it has no more packets in its ring than a kernel and the barrier behind
- * it, or if its kernels have been so much shorter than what it is waited for at most. That is known
- * from so many launches on. While one is waited for, looks come after a part of that time.
+ * it, or if its kernels have been so much shorter than what it is waited for at most. While one is
+ * waited for, looks come after a part of that time.
  */
 #define GPREEMPT_DRAIN_PACKETS		2
-#define GPREEMPT_DRAIN_LAUNCHES		4
 #define GPREEMPT_DRAIN_SHORT_SHARE	2
 #define GPREEMPT_DRAIN_LOOK_SHARE	4
 /* What a switch costs before one was timed: two passes of 40 us, a full save and its way back */
 #define GPREEMPT_SWITCH_NS		320000ULL
 /*
  * While a node only observes: after work has piled up, so many times in a row it has to come to no
- * more before it counts as that of a program that waits for its end. How long kernels are is known
- * from so many launches on.
+ * more before it counts as that of a program that waits for its end.
  */
 #define GPREEMPT_PILES			16
-#define GPREEMPT_PILES_LAUNCHES		4
 /*
  * Waiting for a queue in vain counts so much more than not in vain, up to a bound: 2 to the power
  * of that, less 1, preemptions later it is waited for again.
@@ -186,8 +180,6 @@
  * nothing is known, cannot have higher work wait all the time.
  */
 #define GPREEMPT_DRAIN_REST_SHARE	32
-/* How fast the mean of what preemptions take follows them; a longer one counts twice the mean. */
-#define GPREEMPT_SAVE_FADE_SHARE	8
 /*
  * The overhead budget is a share of this long: a burst of preemptions within it is not slowed down.
  */
@@ -203,7 +195,6 @@
 #define GPREEMPT_BUDGET_BUCKETS		8
 
 /* Ageing lets nothing in for less: switching shall not take more than an eighth of it. */
-#define GPREEMPT_RELIEF_TURN_NS		1000000ULL
 #define GPREEMPT_RELIEF_TURN_SHARE	8
 
 /* Weights of wfq; what a process of normal priority has. */
@@ -217,11 +208,10 @@
 #define GPREEMPT_RANK_SPINS		(-GPREEMPT_RANK_RELIEF - 1)
 
 /*
- * What one node says of a job holds on the others for so long, or for so many of its longest
- * passes, unless it says so again: no node waits longer for one that says nothing more. It says so
- * again when half of the time is over.
+ * What one node says of a job holds on the others for GPREEMPT_LATE_NS, or for so many of its
+ * longest passes, unless it says so again: no node waits longer for one that says nothing more. It
+ * says so again when half of the time is over.
  */
-#define GPREEMPT_JOB_NS			10000000ULL
 #define GPREEMPT_JOB_PASSES		4
 
 /*
@@ -237,9 +227,6 @@
  * shall not take more than a twentieth of it.
  */
 #define GPREEMPT_SHARE_TURN_SHARE	20
-
-/* A quota is at least so many times what it costs to leave and to come back. */
-#define GPREEMPT_QUOTA_SHARE		10
 
 /*
  * Why a queue is kept off the device other than for its rank: on request, because it is the turn of
@@ -1271,7 +1258,7 @@ extern const struct gpreempt_policy_ops *const gpreempt_policies[];
  * @nr_chosen: scratch: to how many queues gpreempt_policy_needs_waves() has given an
  *	action, to see what becomes of it
  * @asked: waves in flight were asked for in this pass
- * @checks: runlists that were sent to check whether waves are counted, up to GPREEMPT_CHECKS
+ * @checks: runlists that were sent to check whether waves are counted
  * @check_ns: when the next one may be sent
  * @unproven: of this pass: some queue has launched, and it is not known whether the device counts
  *	waves: they are welcome even if they do not matter
@@ -1293,7 +1280,7 @@ extern const struct gpreempt_policy_ops *const gpreempt_policies[];
  * @pays: its budget pays; false: it has none, or that was for a debt or a turn
  * @acting_ns: time of the last decision that had something carried out
  * @acted_ns: when a hardware pass last ended
- * @pass_ns: the longest of the last hardware passes, see GPREEMPT_PASS_FADE_SHARE
+ * @pass_ns: the longest of the last hardware passes, see GPREEMPT_FOLLOW_SHARE
  * @save_ns: what hardware passes that preempted took of late, in the mean; 0: there was none
  * @drain: victims that are waited for
  * @owing: some process has a debt, or was outranked of late

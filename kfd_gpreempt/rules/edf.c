@@ -302,7 +302,7 @@ static struct gpreempt_policy_share *edf_list(struct gpreempt_policy_node *pn, u
 		period_ns = edf_deadline_of(q);
 		if (!edf_is_reserved(q))
 			period_ns = gpreempt_later(period_ns,
-						   edf_takes_ns(GPREEMPT_QUOTA_SHARE *
+						   edf_takes_ns(GPREEMPT_SWITCHES *
 								demand_switch_ns(pn), part));
 		edf_set_part(pn, s, part, period_ns, now_ns);
 		s->index = i % EDF_PLACES;

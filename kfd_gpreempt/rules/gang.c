@@ -137,7 +137,7 @@ static void gang_begin_to_tell(struct gpreempt_policy_node *pn, u64 now_ns)
 
 	for (job = pn->jobs; job; job = job->next) {
 		gang_pay_leaving(pn, job, now_ns);
-		job->holds_ns = gpreempt_later(GPREEMPT_JOB_NS, GPREEMPT_JOB_PASSES * pn->pass_ns);
+		job->holds_ns = gpreempt_later(GPREEMPT_LATE_NS, GPREEMPT_JOB_PASSES * pn->pass_ns);
 		job->works = false;
 		job->works_priority = GPREEMPT_PRIORITY_MIN;
 		job->top = GPREEMPT_PRIORITY_MIN;

@@ -9,9 +9,6 @@
 
 #include "core/demand.h"
 
-/* How fast what one has from coming to going follows it */
-#define SERVER_BURST_FADE	8
-
 static inline u64 server_slice_ns(const struct gpreempt_policy_node *pn)
 {
 	return gpreempt_later(pn->params.slice_ns, GPREEMPT_SHARE_TURN_SHARE * pn->pass_ns);
@@ -37,8 +34,8 @@ static inline void server_learn_burst(struct gpreempt_policy_server *s, u64 slic
 	s->begun_ns = s->served_ns;
 	if (!had_ns)
 		return;
-	s->burst_ns = s->burst_ns ? s->burst_ns + had_ns / SERVER_BURST_FADE -
-					    s->burst_ns / SERVER_BURST_FADE :
+	s->burst_ns = s->burst_ns ? s->burst_ns + had_ns / GPREEMPT_FOLLOW_SHARE -
+					    s->burst_ns / GPREEMPT_FOLLOW_SHARE :
 				    had_ns;
 }
 
@@ -108,7 +105,8 @@ static inline bool server_comes_before(const struct gpreempt_policy_node *pn,
 static inline u64 server_turn_ns(const struct gpreempt_policy_node *pn,
 				 const struct gpreempt_policy_server *s)
 {
-	return gpreempt_later(server_slice_ns(pn), s->burst_ns + s->burst_ns / SERVER_BURST_FADE);
+	return gpreempt_later(server_slice_ns(pn),
+			      s->burst_ns + s->burst_ns / GPREEMPT_FOLLOW_SHARE);
 }
 
 static inline void server_begin_turn(struct gpreempt_policy_server *s)

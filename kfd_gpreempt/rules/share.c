@@ -52,8 +52,6 @@
 /* Parts of the whole device */
 #define SHARE_ONE		(1U << 20)
 #define SHARE_ROOT		0
-/* So much longer than it wanted to sleep a look may take to come. */
-#define SHARE_LATE_NS		10000000ULL
 /* What a weight counts, in parts of it */
 #define SHARE_WEIGHT		256
 #define SHARE_PLAIN		(SHARE_WEIGHT * GPREEMPT_WEIGHT_NORMAL)
@@ -126,7 +124,7 @@ static void share_charge(struct gpreempt_policy_node *pn, u64 now_ns)
 
 	look_ns = gpreempt_later(pn->params.interval_ns,
 				 gpreempt_later(pn->params.poll_ns, pn->cost_ns));
-	passed_ns = gpreempt_earlier(passed_ns, 2 * look_ns + SHARE_LATE_NS);
+	passed_ns = gpreempt_earlier(passed_ns, 2 * look_ns + GPREEMPT_LATE_NS);
 	pn->shared_ns = now_ns;
 	if (!passed_ns)
 		return;
@@ -147,7 +145,7 @@ static void share_charge(struct gpreempt_policy_node *pn, u64 now_ns)
 static u64 share_stretch(const struct gpreempt_policy_node *pn,
 			 const struct gpreempt_policy_entity *e)
 {
-	return 1 + GPREEMPT_QUOTA_SHARE * demand_switch_ns(pn) / e->quota_ns;
+	return 1 + GPREEMPT_SWITCHES * demand_switch_ns(pn) / e->quota_ns;
 }
 
 /* Periods begin. What was had too much in one is taken from the next. */

@@ -372,7 +372,7 @@ int cmd_account(const struct options *o)
 	if (!status) {
 		if (o->prometheus && !bits)
 			bits = USAGE_OF_GROUPS;
-		error = read_usage(g, bits, o->gpu_id, &usage);
+		error = read_usage(g, bits, o, &usage);
 		gpreempt_close(g);
 		if (error)
 			status = error == -ENOTTY ? fail(EXIT_NO_MODULE, "the module keeps no account; update it") : fail_errno(error, "account");

@@ -43,10 +43,12 @@ enum kind {
  * struct place - a cgroup that a rule fits
  * @device: its file system
  * @inode: in there
+ * @priority: that it has from a class
  */
 struct place {
 	dev_t device;
 	ino_t inode;
+	int priority;
 };
 
 /**
@@ -54,6 +56,7 @@ struct place {
  * @kind: what it is about
  * @line: its number
  * @by: of a rule about cgroups: it names containers
+ * @cpu: of a class: all cgroups have it, each by what cpu.weight or cpu.idle says
  * @name: of the tunable; directory of the cgroup, path of the program, or patterns. Allocated
  * @value: of the tunable. Allocated
  * @uid: the user
@@ -67,6 +70,7 @@ struct place {
 struct rule {
 	enum kind kind;
 	enum container_by by;
+	bool cpu;
 	unsigned int line;
 	char *name;
 	char *value;
@@ -185,7 +189,7 @@ static int apply_drop_if_never(struct config *c)
 	bool never = false;
 	unsigned int i;
 
-	if (is_of_cgroup(rule) && !rule->by)
+	if (is_of_cgroup(rule) && !rule->by && !rule->cpu)
 		never = match_cgroup_never(rule->name, why);
 	else if (rule->kind == KIND_EXE)
 		never = exe_never(rule->name, why);
@@ -202,6 +206,7 @@ static int apply_drop_if_never(struct config *c)
 	return EXIT_FAILED;
 }
 
+#define CPU_WEIGHT	"cpu.weight"
 #define CGROUP_WORDS	"`cgroup DIR`, `container NAME`, `image IMAGE` or `label KEY=VALUE`"
 #define CLASS_WORDS	"`exe PATH`, `user NAME`, " CGROUP_WORDS
 
@@ -234,6 +239,15 @@ static struct rule *apply_read_place(struct config *c, enum kind kind, const cha
 	return rule;
 }
 
+/* CPU_WEIGHT = follow */
+static int apply_read_weight(struct config *c, const char *right)
+{
+	if (strcmp(right, "follow"))
+		return complain(c, c->line, "not follow: ", right, IGNORED);
+	add_rule(c, KIND_CGROUP, CPU_WEIGHT)->cpu = true;
+	return apply_drop_if_never(c);
+}
+
 /* KIND NAME = PRIORITY */
 static int read_class(struct config *c, char *left, const char *right)
 {
@@ -243,6 +257,8 @@ static int read_class(struct config *c, char *left, const char *right)
 	int priority;
 	uid_t uid = 0;
 
+	if (!*name && !strcmp(left, CPU_WEIGHT))
+		return apply_read_weight(c, right);
 	if (*name && !strcmp(left, "exe"))
 		kind = KIND_EXE;
 	else if (*name && !strcmp(left, "user"))
@@ -284,7 +300,7 @@ static int read_share(struct config *c, char *left, char *right)
 	struct gpreempt_set_share share;
 	struct rule *rule;
 
-	if (!parse_share(right, &share, why))
+	if (!parse_share(right, &share, why) || !parse_is_possible(&share, why))
 		return complain(c, c->line, why, "", IGNORED);
 	rule = apply_read_place(c, KIND_SHARE, left, name);
 	if (!rule)
@@ -412,6 +428,14 @@ static const char *const apply_by_words[] = {
 	[CONTAINER_BY_NAME] = "name", [CONTAINER_BY_IMAGE] = "image", [CONTAINER_BY_LABEL] = "label",
 };
 
+/* The cgroups of a rule, as they are now. Return: how many there are */
+static unsigned int apply_find(const struct rule *rule, void (*found)(const char *path, void *data), void *data)
+{
+	if (rule->cpu)
+		return walk_places(found, data);
+	return rule->by ? find_containers(rule->by, rule->name, found, data) : find_places(rule->name, found, data);
+}
+
 /* Nothing is wrong with such a rule: what it names may come. */
 static void apply_tell_nothing(const struct config *c)
 {
@@ -420,13 +444,15 @@ static void apply_tell_nothing(const struct config *c)
 
 	for (i = 0; i < c->nr_rules; i++) {
 		rule = &c->rules[i];
-		if (is_of_cgroup(rule) && (rule->by || rule->kind != KIND_CGROUP) && !cgroups_are_v2())
+		if (is_of_cgroup(rule) && (rule->by || rule->cpu || rule->kind != KIND_CGROUP) && !cgroups_are_v2())
 			printf("%s:%u: fits nothing now: %s: here cgroups are not of version 2, which it takes\n", c->path, rule->line,
 			       rule->name);
 		else if (rule->by && !find_containers(rule->by, rule->name, NULL, NULL))
 			printf("%s:%u: fits nothing now: no container that runs here has the %s %s\n", c->path, rule->line,
 			       apply_by_words[rule->by], rule->name);
-		else if (is_of_cgroup(rule) && !rule->by && !fits_a_cgroup(rule->name))
+		else if (rule->cpu && !apply_find(rule, NULL, NULL))
+			printf("%s:%u: fits nothing now: no cgroup has less than the normal weight\n", c->path, rule->line);
+		else if (is_of_cgroup(rule) && !rule->by && !rule->cpu && !fits_a_cgroup(rule->name))
 			printf("%s:%u: fits nothing now: there is no cgroup %s\n", c->path, rule->line, rule->name);
 		else if (rule->kind == KIND_EXE && !exe_is_there(rule->name))
 			printf("%s:%u: fits nothing now: there is no program %s\n", c->path, rule->line, rule->name);
@@ -450,7 +476,7 @@ static int apply_tunables(const struct config *c)
 }
 
 /* A cgroup's job is the cgroup. */
-static int set_cgroup(const struct rule *rule, struct gpreempt *g, int fd, ino_t inode)
+static int set_cgroup(const struct rule *rule, struct gpreempt *g, int fd, const struct place *place)
 {
 	struct gpreempt_target target = gpreempt_target_cgroup(fd);
 	struct gpreempt_set_share share = rule->share;
@@ -461,8 +487,8 @@ static int set_cgroup(const struct rule *rule, struct gpreempt *g, int fd, ino_t
 		share.target = target;
 		return gpreempt_set_share(g, &share);
 	}
-	return rule->kind == KIND_JOB ? gpreempt_set_job(g, &target, inode, rule->stay ? GPREEMPT_JOB_STAY : 0) :
-					gpreempt_set_priority(g, &target, rule->priority);
+	return rule->kind == KIND_JOB ? gpreempt_set_job(g, &target, place->inode, rule->stay ? GPREEMPT_JOB_STAY : 0) :
+					gpreempt_set_priority(g, &target, place->priority);
 }
 
 /**
@@ -483,14 +509,14 @@ struct visit {
 	int status;
 };
 
-static bool apply_has_place(const struct place *places, unsigned int nr, const struct stat *s)
+static const struct place *apply_find_place(const struct place *places, unsigned int nr, const struct stat *s)
 {
 	unsigned int i;
 
 	for (i = 0; i < nr; i++)
 		if (places[i].inode == s->st_ino && places[i].device == s->st_dev)
-			return true;
-	return false;
+			return &places[i];
+	return NULL;
 }
 
 static bool apply_has_earlier(const struct visit *v, const struct stat *s)
@@ -498,38 +524,51 @@ static bool apply_has_earlier(const struct visit *v, const struct stat *s)
 	const struct rule *rule;
 
 	for (rule = v->c->rules; rule < v->rule; rule++)
-		if (rule->kind == v->rule->kind && apply_has_place(rule->places, rule->nr_places, s))
+		if (rule->kind == v->rule->kind && apply_find_place(rule->places, rule->nr_places, s))
 			return true;
 	return false;
 }
 
 /* Another cgroup in the same place is another cgroup, and has nothing yet. */
+static void apply_open_place(struct visit *v, const char *path, int fd, const struct stat *now)
+{
+	const struct place *before = apply_find_place(v->places, v->nr_places, now);
+	struct place place = { .device = now->st_dev, .inode = now->st_ino, .priority = v->rule->priority };
+	struct gpreempt_target target = gpreempt_target_cgroup(fd);
+	bool has = !v->rule->cpu || lesser_priority(path, &place.priority);
+	int r = 0;
+
+	if (has && (!before || before->priority != place.priority))
+		r = set_cgroup(v->rule, v->g, fd, &place);
+	else if (!has && before)
+		r = gpreempt_clear_priority(v->g, &target);
+	if (r)
+		v->status = fail_errno(r, "%s:%u: %s", v->c->path, v->rule->line, path);
+	if (!has)
+		return;
+	/* Also after an error: it would be the same again. */
+	v->rule->places = grow(v->rule->places, v->rule->nr_places, sizeof(*v->rule->places));
+	v->rule->places[v->rule->nr_places++] = place;
+}
+
 static void apply_place(const char *path, void *data)
 {
-	int r, fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int priority, fd;
 	struct visit *v = data;
 	struct stat now;
 
+	if (v->rule->cpu && !v->nr_places && !lesser_priority(path, &priority))
+		return;
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	/* It may be gone by now. */
 	if (fd < 0 || fstat(fd, &now)) {
 		if (fd >= 0 || errno != ENOENT)
 			v->status = fail_system(-errno, "%s:%u: %s", v->c->path, v->rule->line, path);
 	} else if (!apply_has_earlier(v, &now)) {
-		r = apply_has_place(v->places, v->nr_places, &now) ? 0 : set_cgroup(v->rule, v->g, fd, now.st_ino);
-		if (r)
-			v->status = fail_errno(r, "%s:%u: %s", v->c->path, v->rule->line, path);
-		/* Also after an error: it would be the same again. */
-		v->rule->places = grow(v->rule->places, v->rule->nr_places, sizeof(*v->rule->places));
-		v->rule->places[v->rule->nr_places++] = (struct place){ .device = now.st_dev, .inode = now.st_ino };
+		apply_open_place(v, path, fd, &now);
 	}
 	if (fd >= 0)
 		close(fd);
-}
-
-/* The cgroups of a rule, as they are now. Return: how many there are */
-static unsigned int apply_find(const struct rule *rule, void (*found)(const char *path, void *data), void *data)
-{
-	return rule->by ? find_containers(rule->by, rule->name, found, data) : find_places(rule->name, found, data);
 }
 
 static int apply_cgroup(const struct config *c, struct rule *rule, struct gpreempt *g, bool wait_for_it)
@@ -543,7 +582,7 @@ static int apply_cgroup(const struct config *c, struct rule *rule, struct gpreem
 	if (!nr && !wait_for_it && rule->by)
 		visit.status = fail(EXIT_FAILED, "%s:%u: no container that runs here has the %s %s", c->path, rule->line,
 				    apply_by_words[rule->by], rule->name);
-	else if (!nr && !wait_for_it)
+	else if (!nr && !wait_for_it && !rule->cpu)
 		visit.status = fail_system(-ENOENT, "%s:%u: %s", c->path, rule->line, rule->name);
 	free(visit.places);
 	return visit.status;
@@ -568,7 +607,7 @@ static bool fits(const struct rule *rule, const char *exe, uid_t uid, const char
 	case KIND_USER:
 		return rule->uid == uid;
 	case KIND_CGROUP:
-		return cgroups && !rule->by && match_cgroup(cgroups, rule->name);
+		return cgroups && !rule->by && !rule->cpu && match_cgroup(cgroups, rule->name);
 	default:
 		return false;
 	}
@@ -687,7 +726,7 @@ static void take_back_place(const char *path, void *data)
 	if (fd < 0)
 		return;
 	share.target = gpreempt_target_cgroup(fd);
-	if (!fstat(fd, &now) && apply_has_place(v->rule->places, v->rule->nr_places, &now)) {
+	if (!fstat(fd, &now) && apply_find_place(v->rule->places, v->rule->nr_places, &now)) {
 		if (v->rule->kind == KIND_JOB)
 			gpreempt_set_job(v->g, &share.target, 0, GPREEMPT_JOB_CLEAR);
 		else if (v->rule->kind == KIND_SHARE)

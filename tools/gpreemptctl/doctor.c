@@ -7,11 +7,14 @@
  */
 #include "doctor.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#define PCI_DEVICES	"/sys/bus/pci/devices"
 
 /* @text: what to do, in JSON as @member; NULL: nothing */
 static void report(struct report *r, const char *word, const char *question, const char *found, const char *member, const char *text)
@@ -26,9 +29,9 @@ static void report(struct report *r, const char *word, const char *question, con
 	json_object_array_add(r->checks, o);
 	if (r->json)
 		return;
-	printf("%-4s %s: %s\n", word, question, found);
+	fprintf(r->out, "%-4s %s: %s\n", word, question, found);
 	if (text)
-		printf("     -> %s\n", text);
+		fprintf(r->out, "     -> %s\n", text);
 }
 
 /** answer() - a question is answered; if not well, @remedy says what to do */
@@ -58,8 +61,33 @@ static void check_series(struct report *r, const struct driver *d)
 	       "boot a kernel of one of these series; DKMS builds for each that is installed with its headers");
 }
 
+/* By PCI's classes of displays and accelerators: AMD's sound devices are of its vendor as well. */
+static bool doctor_sees_gpu(void)
+{
+	DIR *folder = opendir(PCI_DEVICES);
+	struct dirent *entry;
+	bool found = false;
+	char path[512], vendor[16], class[16];
+
+	while (folder && !found && (entry = readdir(folder))) {
+		snprintf(path, sizeof(path), PCI_DEVICES "/%s/vendor", entry->d_name);
+		if (entry->d_name[0] == '.' || read_text(path, vendor, sizeof(vendor)) < 0 || strcmp(vendor, "0x1002"))
+			continue;
+		snprintf(path, sizeof(path), PCI_DEVICES "/%s/class", entry->d_name);
+		found = read_text(path, class, sizeof(class)) >= 0 && (!strncmp(class, "0x03", 4) || !strncmp(class, "0x12", 4));
+	}
+	if (folder)
+		closedir(folder);
+	return found;
+}
+
 static void check_module(struct report *r, const struct driver *d)
 {
+	if (!d->loaded && !doctor_sees_gpu()) {
+		answer(r, false, "there is an AMD GPU", "no",
+		       "nothing can be scheduled on this machine: PCI has no display or accelerator of AMD (lspci -d 1002:)");
+		return;
+	}
 	answer(r, d->loaded, "amdgpu is loaded", d->loaded ? "yes" : "no",
 	       "modprobe amdgpu; if that fails, the kernel log says why (an unsigned module under Secure Boot, for instance)");
 	if (d->loaded)
@@ -292,34 +320,46 @@ static void check_nodes(struct report *r)
 	gpreempt_close(g);
 }
 
+static void doctor_check_all(struct report *r, const struct driver *d)
+{
+	check_module(r, d);
+	/* AMD's package is for kernels of other series as well. */
+	if (!d->hooked && !d->amd && !d->amd_source)
+		check_series(r, d);
+	check_dkms(r, d);
+	check_secure_boot(r);
+	doctor_check_images(r);
+	if (d->hooked) {
+		check_version(r, d);
+		check_cwsr(r);
+		check_enabled(r);
+		check_rights(r);
+		check_cgroups(r);
+		check_nodes(r);
+	}
+	if (d->loaded) {
+		check_idle_eviction(r);
+		check_slots(r);
+		check_hip(r);
+		check_debuggers(r);
+	}
+}
+
 int cmd_doctor(const struct options *o)
 {
-	struct report r = { .checks = json_object_new_array(), .json = o->json };
+	struct report r = { .json = o->json, .out = stdout };
 	json_object *document;
 	struct driver d;
 
+	if (o->json && o->report)
+		return fail(EXIT_USAGE, "doctor: --json or --report, not both");
 	find_driver(&d);
-	check_module(&r, &d);
-	/* AMD's package is for kernels of other series as well. */
-	if (!d.hooked && !d.amd && !d.amd_source)
-		check_series(&r, &d);
-	check_dkms(&r, &d);
-	check_secure_boot(&r);
-	doctor_check_images(&r);
-	if (d.hooked) {
-		check_version(&r, &d);
-		check_cwsr(&r);
-		check_enabled(&r);
-		check_rights(&r);
-		check_cgroups(&r);
-		check_nodes(&r);
-	}
-	if (d.loaded) {
-		check_idle_eviction(&r);
-		check_slots(&r);
-		check_hip(&r);
-		check_debuggers(&r);
-	}
+	if (o->report)
+		r.out = begin_bundle(o->report, &d);
+	if (!r.out)
+		return EXIT_FAILED;
+	r.checks = json_object_new_array();
+	doctor_check_all(&r, &d);
 	if (o->json) {
 		document = new_document();
 		json_object_object_add(document, "checks", r.checks);
@@ -327,6 +367,8 @@ int cmd_doctor(const struct options *o)
 	} else {
 		json_object_put(r.checks);
 	}
+	if (o->report && !end_bundle(r.out, o->report))
+		return EXIT_FAILED;
 	if (!d.hooked)
 		return EXIT_NO_MODULE;
 	return r.bad ? EXIT_FAILED : EXIT_DONE;

@@ -9,11 +9,13 @@
  * struct report - what has been found out
  * @checks: JSON array
  * @json: print nothing meanwhile
+ * @out: where answers are printed
  * @bad: answers that keep the scheduler from working
  */
 struct report {
 	json_object *checks;
 	bool json;
+	FILE *out;
 	int bad;
 };
 
@@ -50,6 +52,10 @@ void find_driver(struct driver *d);
 void check_driver(struct report *r, const struct driver *d);
 void check_dkms(struct report *r, const struct driver *d);
 bool modinfo(const char *field, char *text, size_t size);
+
+/* bundle.c: a file with all that belongs to a report about a machine */
+FILE *begin_bundle(const char *path, const struct driver *d);
+bool end_bundle(FILE *out, const char *path);
 
 /* programs.c */
 void check_slots(struct report *r);

@@ -28,18 +28,6 @@ static bool filter_refuse(char *why, const char *format, ...)
 	return false;
 }
 
-static bool filter_add_pid(struct filter *f, const char *word, char *why)
-{
-	unsigned long long pid;
-
-	if (!parse_number(word, INT_MAX, &pid) || !pid)
-		return filter_refuse(why, "pid=%s is not a number from 1 to %d", word, INT_MAX);
-	if (f->nr_pids == MOST_FILTERED)
-		return filter_refuse(why, "pid=%s is one more than %d, which may be named", word, MOST_FILTERED);
-	f->pids[f->nr_pids++] = (pid_t)pid;
-	return true;
-}
-
 static bool filter_add_user(struct filter *f, const char *word, char *why)
 {
 	uid_t uid;
@@ -79,7 +67,7 @@ static bool filter_add_state(struct filter *f, const char *word, char *why)
 
 /**
  * add_to_filter() - one of the options, once more
- * @option: GIVEN_PID, GIVEN_USER, GIVEN_JOB or GIVEN_STATE
+ * @option: GIVEN_USER, GIVEN_JOB or GIVEN_STATE
  * @words: with commas between them
  * @why: receives what is wrong; FILTER_WHY long
  *
@@ -87,7 +75,7 @@ static bool filter_add_state(struct filter *f, const char *word, char *why)
  */
 bool add_to_filter(struct filter *f, unsigned int option, const char *words, char *why)
 {
-	bool (*add)(struct filter *f, const char *word, char *why) = option == GIVEN_PID ? filter_add_pid : option == GIVEN_USER ? filter_add_user :
+	bool (*add)(struct filter *f, const char *word, char *why) = option == GIVEN_USER ? filter_add_user :
 								     option == GIVEN_JOB ? filter_add_job : filter_add_state;
 	char *copy = strdup(words), *rest = copy, *word;
 	bool right = copy || filter_refuse(why, "no memory for %s", words);
@@ -124,21 +112,31 @@ static bool filter_passes_cgroup(const struct subject *s, const char *wanted)
 	return filter_is_in_cgroup(text, wanted);
 }
 
+static bool filter_passes_process(const struct options *o, const struct subject *s)
+{
+	bool pid = !o->nr_pids, cgroup = !o->nr_cgroups;
+	int i;
+
+	for (i = 0; i < o->nr_pids; i++)
+		pid |= o->pids[i] == s->pid;
+	for (i = 0; pid && !cgroup && i < o->nr_cgroups; i++)
+		cgroup = filter_passes_cgroup(s, o->cgroups[i]);
+	return pid && cgroup;
+}
+
 /** passes() - is it one of those that the options leave? */
 bool passes(const struct options *o, const struct subject *s)
 {
 	const struct filter *f = &o->filter;
-	bool pid = !f->nr_pids, uid = !f->nr_uids, job = !f->nr_jobs;
+	bool uid = !f->nr_uids, job = !f->nr_jobs;
 	unsigned int i;
 
-	for (i = 0; i < f->nr_pids; i++)
-		pid |= f->pids[i] == s->pid;
 	for (i = 0; i < f->nr_uids; i++)
 		uid |= f->uids[i] == s->uid;
 	for (i = 0; i < f->nr_jobs; i++)
 		job |= f->jobs[i] == s->job;
-	return pid && uid && job && is_chosen_node(o, s->gpu_id) && (!(o->given & GIVEN_QUEUE) || o->queue_id == s->queue_id) && (!f->states || f->states & 1U << s->state) &&
-	       (!(o->given & GIVEN_CGROUP) || filter_passes_cgroup(s, o->cgroup));
+	return uid && job && gpu_is_chosen(o, s->gpu_id) && (!(o->given & GIVEN_QUEUE) || o->queue_id == s->queue_id) &&
+	       (!f->states || f->states & 1U << s->state) && filter_passes_process(o, s);
 }
 
 /** filter_queues() - leave those of @list that pass */
@@ -188,12 +186,6 @@ bool tell_what_is_hidden(const char *what)
 	if (!all)
 		fprintf(stderr, "gpreemptctl: %s; as root (CAP_SYS_ADMIN) all is\n", what);
 	return all;
-}
-
-/** is_chosen_node() - is it the one that -g names, or is none named? */
-bool is_chosen_node(const struct options *o, unsigned int gpu_id)
-{
-	return !(o->given & GIVEN_GPU) || o->gpu_id == gpu_id;
 }
 
 /**

@@ -16,9 +16,7 @@ struct queue_list;
 #define MOST_FILTERED	64
 
 /**
- * struct filter - words of -p, -u, --job and --state; of which none is named all pass
- * @pids: processes
- * @nr_pids: their number
+ * struct filter - words of -u, --job and --state; of which none is named all pass
  * @uids: users
  * @nr_uids: their number
  * @jobs: ids of jobs
@@ -26,8 +24,6 @@ struct queue_list;
  * @states: bits 1 << &enum gpreempt_queue_state
  */
 struct filter {
-	pid_t pids[MOST_FILTERED];
-	unsigned int nr_pids;
 	uid_t uids[MOST_FILTERED];
 	unsigned int nr_uids;
 	uint64_t jobs[MOST_FILTERED];
@@ -61,7 +57,6 @@ struct subject {
 bool add_to_filter(struct filter *f, unsigned int option, const char *words, char *why);
 bool passes(const struct options *o, const struct subject *s);
 void filter_queues(const struct options *o, struct queue_list *list);
-bool is_chosen_node(const struct options *o, unsigned int gpu_id);
 bool sees_all(void);
 bool tell_what_is_hidden(const char *what);
 bool node_state_is_told(const struct gpreempt_node_info *n, bool all);

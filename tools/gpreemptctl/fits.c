@@ -22,10 +22,10 @@ static unsigned int fits_up(unsigned int ppm)
 #define OF_PART(p)	(p) / 1000, (p) % 1000
 
 /**
- * parse_reserved() - read a time in microseconds behind a name
+ * parse_reserved() - read a time behind a name, in microseconds if it has no unit
  * @word: NAME=US
  * @name: with its sign
- * @us: receives the time; stays without
+ * @us: receives the time, in microseconds; stays without
  *
  * Return: whether it is one.
  */
@@ -33,7 +33,7 @@ bool parse_reserved(const char *word, const char *name, unsigned long long *us)
 {
 	unsigned long long value;
 
-	if (strncmp(word, name, strlen(name)) || !parse_number(word + strlen(name), ~0ULL, &value))
+	if (strncmp(word, name, strlen(name)) || !parse_time(word + strlen(name), 1, ~0ULL, &value))
 		return false;
 	*us = value;
 	return true;
@@ -132,7 +132,7 @@ static int fits_print_nodes(const struct options *o, const struct gpreempt_fits_
 		printf("%7s %8s %6s %9s %7s %9s %13s%s\n", "GPU", "RESERVED", "FREE", "PROCESSES", "WAITING", "SWITCH_US", "PERIOD_US_MIN",
 		       runtime_us ? "  TAKES FITS" : "");
 	for (i = 0; i < nr; i++) {
-		if (o->given & GIVEN_GPU && nodes[i].gpu_id != o->gpu_id)
+		if (!gpu_is_chosen(o, nodes[i].gpu_id))
 			continue;
 		nr_shown++;
 		if (o->json)

@@ -52,13 +52,14 @@ enum {
 	GIVEN_BY		= 1 << 17,
 	GIVEN_CSV		= 1 << 18,
 	GIVEN_SINCE		= 1 << 19,
-	GIVEN_USER		= 1 << 20,
-	GIVEN_JOB		= 1 << 21,
-	GIVEN_STATE		= 1 << 22,
-	GIVEN_COLUMNS		= 1 << 23,
-	GIVEN_SORT		= 1 << 24,
-	GIVEN_NO_HEADERS	= 1 << 25,
-	GIVEN_BATCH		= 1 << 26,
+	GIVEN_REPORT		= 1 << 20,
+	GIVEN_USER		= 1 << 21,
+	GIVEN_JOB		= 1 << 22,
+	GIVEN_STATE		= 1 << 23,
+	GIVEN_COLUMNS		= 1 << 24,
+	GIVEN_SORT		= 1 << 25,
+	GIVEN_NO_HEADERS	= 1 << 26,
+	GIVEN_BATCH		= 1 << 27,
 };
 
 /**
@@ -66,10 +67,17 @@ enum {
  * @given: bits GIVEN_*; what was not given is 0
  * @json: --json
  * @prometheus: --prometheus
- * @pid: -p
- * @gpu_id: -g
+ * @pid: -p, the first
+ * @pids: all of them
+ * @nr_pids: their number
+ * @taken: a number behind them that was taken for a word of the command's; 0: none was
+ * @gpu_id: -g, the first
+ * @gpu_ids: all of them
+ * @nr_gpus: their number
  * @queue_id: -q
- * @cgroup: --cgroup
+ * @cgroup: --cgroup, the first
+ * @cgroups: all of them
+ * @nr_cgroups: their number
  * @priority: --priority, --class
  * @for_s: --for
  * @interval_s: --interval
@@ -84,11 +92,14 @@ enum {
  * @by_job: --by job
  * @csv: --csv
  * @since: --since
- * @filter: all that -p, -u, --job and --state name
+ * @report: --report
+ * @filter: all that -u, --job and --state name
  * @columns: -o; NULL: as usual
  * @sort: --sort; NULL: as usual
  * @no_headers: --no-headers
  * @batch: --batch
+ * @help: --help
+ * @version: --version
  * @args: the command's words
  * @nr_args: their number
  */
@@ -97,9 +108,16 @@ struct options {
 	bool json;
 	bool prometheus;
 	pid_t pid;
+	pid_t *pids;
+	int nr_pids;
+	pid_t taken;
 	unsigned int gpu_id;
+	unsigned int *gpu_ids;
+	int nr_gpus;
 	unsigned int queue_id;
 	const char *cgroup;
+	const char **cgroups;
+	int nr_cgroups;
 	int priority;
 	double for_s;
 	double interval_s;
@@ -114,11 +132,14 @@ struct options {
 	bool by_job;
 	bool csv;
 	const char *since;
+	const char *report;
 	struct filter filter;
 	const char *columns;
 	const char *sort;
 	bool no_headers;
 	bool batch;
+	bool help;
+	bool version;
 	char **args;
 	int nr_args;
 };
@@ -137,13 +158,17 @@ struct queue_list {
 	int nr;
 };
 
-/* main.c: messages go to stderr with the program's name in front; the functions return what they were given or found */
+/* fail.c: messages go to stderr with the program's name in front; the functions return what they were given or found */
 int fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int fail_errno(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int fail_system(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int open_scheduler(struct gpreempt **g);
+void name_target(const char *name);
 
 /* target.c: the queues that -p, -g, -q and --cgroup name */
+typedef int (*target_fn)(struct gpreempt *g, const struct options *o, const struct gpreempt_target *target, void *data);
+int each_target(struct gpreempt *g, const struct options *o, target_fn fn, void *data);
+int refuse_ambiguous(struct gpreempt *g, const struct options *o);
 int open_cgroup(const char *name);
 bool cgroups_are_v2(void);
 int get_target(const struct options *o, struct gpreempt_target *target);
@@ -186,6 +211,8 @@ uint64_t ring_bytes(const struct gpreempt_queue_info *q);
 
 /**
  * struct identity - names of a node's device outside of KFD; what is not known is empty
+ * @node: number of the node in KFD's topology; -1: not known
+ * @render_minor: N of /dev/dri/renderDN; 0: not known
  * @bdf: PCI address, as in /sys/bus/pci/devices
  * @partition: number of the partition, where a device has more than one
  * @unique_id: of the chip, as in amdgpu's file of that name
@@ -195,6 +222,8 @@ uint64_t ring_bytes(const struct gpreempt_queue_info *q);
  * @slots: compute queues that may be mapped at a time, on each XCC
  */
 struct identity {
+	int node;
+	unsigned int render_minor;
 	char bdf[32];
 	unsigned int partition;
 	char unique_id[32];
@@ -209,6 +238,10 @@ struct identity {
 bool topology_of(const char *node, unsigned int *gpu_id, unsigned int *slots);
 void identify(unsigned int gpu_id, struct identity *id);
 const struct identity *identity_of(unsigned int gpu_id);
+
+/* gpu.c: a GPU has names that operators know, see there */
+int find_gpus(const char *names, unsigned int **gpu_ids, int *nr);
+bool gpu_is_chosen(const struct options *o, unsigned int gpu_id);
 
 /* tune.c: true, or false and in @why, which takes a line, what is wrong */
 bool check_tunable(const char *name, const char *value, char *why, size_t size);
@@ -227,6 +260,10 @@ void add_flag(json_object *o, const char *name, bool value);
 void add_device(json_object *o, unsigned int gpu_id);
 json_object *json_of_queue(const struct gpreempt_queue_info *q);
 json_object *json_of_node(const struct gpreempt_node_info *n, bool all);
+
+/* set.c, job.c: would the command take this number, which stands behind -p PID, as its own word? */
+bool set_takes_number(const struct options *o, const char *word);
+bool job_takes_number(const struct options *o, const char *word);
 
 /* the commands: return the exit status */
 int cmd_list(const struct options *o);

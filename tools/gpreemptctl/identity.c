@@ -35,8 +35,8 @@ static uint64_t property(const char *properties, const char *name)
 	return 0;
 }
 
-/* The properties of the node with that gpu_id. Return: were they found? */
-static bool properties_of(unsigned int gpu_id, char *text, size_t size)
+/* The properties of the node with that gpu_id. @node: out: its number. Return: were they found? */
+static bool properties_of(unsigned int gpu_id, char *text, size_t size, int *node)
 {
 	unsigned long long number;
 	struct dirent *entry;
@@ -50,6 +50,7 @@ static bool properties_of(unsigned int gpu_id, char *text, size_t size)
 			continue;
 		snprintf(path, sizeof(path), TOPOLOGY "/%s/properties", entry->d_name);
 		found = read_text(path, text, size) >= 0;
+		*node = atoi(entry->d_name);
 	}
 	if (nodes)
 		closedir(nodes);
@@ -173,8 +174,10 @@ void identify(unsigned int gpu_id, struct identity *id)
 	uint64_t unique;
 
 	memset(id, 0, sizeof(*id));
-	if (!properties_of(gpu_id, text, sizeof(text)))
+	id->node = -1;
+	if (!properties_of(gpu_id, text, sizeof(text), &id->node))
 		return;
+	id->render_minor = property(text, "drm_render_minor");
 	domain = property(text, "domain");
 	location = property(text, "location_id");
 	unique = property(text, "unique_id");

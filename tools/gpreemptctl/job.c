@@ -8,14 +8,21 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static int check_target(const struct options *o)
+/* Return: 0, or the exit status, said. */
+static int check_target(const struct options *o, bool set)
 {
+	unsigned long long id;
+
 	if (!(o->given & (GIVEN_PID | GIVEN_CGROUP)))
 		return fail(EXIT_USAGE, "job %s needs -p PID or --cgroup DIR", o->args[0]);
 	if (o->given & (GIVEN_GPU | GIVEN_QUEUE))
 		return fail(EXIT_USAGE, "job: a process is in a job with all its queues, without -g and -q");
 	if (o->tree && !(o->given & GIVEN_PID))
 		return fail(EXIT_USAGE, "--tree is for a process: job set -p PID --tree ID");
+	if (set && o->nr_args > 1 && (!parse_number(o->args[1], ~0ULL, &id) || !id))
+		return fail(EXIT_USAGE, "%s is not a job's id: a number from 1 to %llu; nothing changed", o->args[1], ~0ULL);
+	if (set && o->nr_args == 1 && o->given & GIVEN_PID)
+		return fail(EXIT_USAGE, "job set -p PID needs the job's ID, a number from 1");
 	return 0;
 }
 
@@ -26,13 +33,10 @@ static int find_id(const struct options *o, const struct gpreempt_target *target
 	struct stat cgroup;
 
 	if (o->nr_args > 1) {
-		if (!parse_number(o->args[1], ~0ULL, &id) || !id)
-			return fail(EXIT_USAGE, "%s is not a job's id: a number from 1 to %llu; nothing changed", o->args[1], ~0ULL);
+		parse_number(o->args[1], ~0ULL, &id);
 		*job = id;
 		return 0;
 	}
-	if (target->scope != GPREEMPT_SCOPE_CGROUP)
-		return fail(EXIT_USAGE, "job set -p PID needs the job's ID, a number from 1");
 	if (fstat(target->cgroup_fd, &cgroup))
 		return fail_system(-errno, "%s", o->cgroup);
 	/* What the kernel calls the cgroup's id */
@@ -40,34 +44,44 @@ static int find_id(const struct options *o, const struct gpreempt_target *target
 	return 0;
 }
 
-static int change(const struct options *o, bool clear)
+/** job_takes_number() - it is the job's id */
+bool job_takes_number(const struct options *o, const char *word)
+{
+	(void)word;
+	return o->nr_args == 1 && !strcmp(o->args[0], "set");
+}
+
+/* @data: is it put into one, not taken out? */
+static int job_set(struct gpreempt *g, const struct options *o, const struct gpreempt_target *target, void *data)
 {
 	unsigned int flags = (o->tree ? GPREEMPT_JOB_INHERIT : 0) | (o->stay ? GPREEMPT_JOB_STAY : 0);
-	struct gpreempt_target target;
-	struct gpreempt *g;
+	bool set = *(bool *)data;
 	uint64_t job = 0;
-	int error, status = check_target(o);
+	int error, status = set ? find_id(o, target, &job) : 0;
 
-	if (!status)
-		status = get_target(o, &target);
 	if (status)
 		return status;
-	if (!clear)
-		status = find_id(o, &target, &job);
+	error = gpreempt_set_job(g, target, job, set ? flags : GPREEMPT_JOB_CLEAR);
+	if (error == -ENOTTY)
+		return fail(EXIT_NO_MODULE, "the module knows of no jobs; update it");
+	if (error == -EPERM)
+		return fail(EXIT_DENIED, "job %s: not allowed; what an administrator set, and cgroups take CAP_SYS_ADMIN", o->args[0]);
+	return error ? fail_errno(error, "job %s", o->args[0]) : 0;
+}
+
+static int change(const struct options *o, bool set)
+{
+	struct gpreempt *g;
+	int status = check_target(o, set);
+
 	if (!status)
 		status = open_scheduler(&g);
-	if (!status) {
-		error = gpreempt_set_job(g, &target, job, clear ? GPREEMPT_JOB_CLEAR : flags);
-		gpreempt_close(g);
-		if (error == -ENOTTY)
-			status = fail(EXIT_NO_MODULE, "the module knows of no jobs; update it");
-		else if (error == -EPERM)
-			status = fail(EXIT_DENIED, "job %s: not allowed; what an administrator set, and cgroups take CAP_SYS_ADMIN",
-				      o->args[0]);
-		else if (error)
-			status = fail_errno(error, "job %s", o->args[0]);
-	}
-	put_target(&target);
+	if (status)
+		return status;
+	status = refuse_ambiguous(g, o);
+	if (!status)
+		status = each_target(g, o, job_set, &set);
+	gpreempt_close(g);
 	return status;
 }
 
@@ -155,5 +169,5 @@ int cmd_job(const struct options *o)
 		return fail(EXIT_USAGE, "--tree and --stay go with job set");
 	if ((set || clear) && o->json)
 		return fail(EXIT_USAGE, "--json goes with job list");
-	return set || clear ? change(o, clear) : list(o);
+	return set || clear ? change(o, set) : list(o);
 }

@@ -183,7 +183,7 @@ int list_queues(const struct options *o, const char *command, struct queue_list 
 	int status;
 
 	*list = (struct queue_list){ 0 };
-	if (o->given & GIVEN_QUEUE && (!(o->given & GIVEN_PID) || !(o->given & GIVEN_GPU)))
+	if (o->given & GIVEN_QUEUE && (o->nr_pids != 1 || o->nr_gpus != 1))
 		return fail(EXIT_USAGE, "a queue is named by -p PID -g GPU -q QUEUE, as in the output of list");
 	status = open_scheduler(&g);
 	if (status)
@@ -379,7 +379,7 @@ static int list_print_nodes_json(const struct options *o, const struct gpreempt_
 
 	json_object_object_add(document, "abi_version", json_object_new_int(info->abi_version));
 	for (i = 0; i < nr; i++)
-		if (is_chosen_node(o, nodes[i].gpu_id))
+		if (gpu_is_chosen(o, nodes[i].gpu_id))
 			json_object_array_add(array, json_of_node(&nodes[i], all));
 	json_object_object_add(document, "nodes", array);
 	print_json(document);
@@ -406,7 +406,7 @@ int cmd_status(const struct options *o)
 	if (!status) {
 		all = tell_what_is_hidden("own queues alone are counted, and what the scheduler does is not shown");
 		for (i = 0; i < nr && !o->json; i++)
-			if (is_chosen_node(o, nodes[i].gpu_id))
+			if (gpu_is_chosen(o, nodes[i].gpu_id))
 				list_add_node_row(t, &nodes[i], all);
 		error = o->json ? list_print_nodes_json(o, &info, nodes, nr, all) : print_table(t);
 		free(nodes);

@@ -73,6 +73,72 @@ unsigned int find_places(const char *name, void (*found)(const char *path, void 
 	return search.nr;
 }
 
+/* The number in a file of a cgroup. Return: false if there is none */
+static bool places_read(const char *path, const char *name, int *number)
+{
+	char file[PATH_MAX], text[32], *end;
+
+	if ((size_t)snprintf(file, sizeof(file), "%s/%s", path, name) >= sizeof(file) || read_text(file, text, sizeof(text)) < 0)
+		return false;
+	*number = (int)strtol(text, &end, 10);
+	return end != text;
+}
+
+/**
+ * lesser_priority() - what a cgroup's part of the CPUs makes of its priority on GPUs
+ * @path: of the cgroup
+ * @priority: receives it
+ *
+ * cpu.idle is as SCHED_IDLE, which is 20 below normal; cpu.weight is as the nice value that the
+ * kernel says it is worth.
+ *
+ * Return: false if it has as much as others, or more: more urgent is what an administrator says so.
+ */
+bool lesser_priority(const char *path, int *priority)
+{
+	int idle, nice;
+
+	if (places_read(path, "cpu.idle", &idle) && idle)
+		nice = 20;
+	else if (!places_read(path, "cpu.weight.nice", &nice) || nice <= 0)
+		return false;
+	*priority = GPREEMPT_PRIORITY_NORMAL - nice;
+	return true;
+}
+
+static void places_walk(struct search *s, const char *path)
+{
+	int priority;
+	char below[PATH_MAX];
+	struct dirent *entry;
+	DIR *folder = opendir(path);
+
+	s->nr += lesser_priority(path, &priority);
+	if (s->found)
+		s->found(path, s->data);
+	while (folder && (entry = readdir(folder)))
+		if (entry->d_name[0] != '.' && entry->d_type == DT_DIR &&
+		    (size_t)snprintf(below, sizeof(below), "%s/%s", path, entry->d_name) < sizeof(below))
+			places_walk(s, below);
+	if (folder)
+		closedir(folder);
+}
+
+/**
+ * walk_places() - go through all cgroups
+ * @found: called with the path of each; NULL: none is
+ * @data: for @found
+ *
+ * Return: how many of them have less than the normal part of the CPUs.
+ */
+unsigned int walk_places(void (*found)(const char *path, void *data), void *data)
+{
+	struct search search = { .found = found, .data = data };
+
+	places_walk(&search, PLACE);
+	return search.nr;
+}
+
 /** fits_a_cgroup() - is there a cgroup of this name, in any hierarchy? */
 bool fits_a_cgroup(const char *name)
 {

@@ -6,6 +6,8 @@
 #include "gpreemptctl.h"
 
 unsigned int find_places(const char *name, void (*found)(const char *path, void *data), void *data);
+unsigned int walk_places(void (*found)(const char *path, void *data), void *data);
+bool lesser_priority(const char *path, int *priority);
 bool fits_a_cgroup(const char *name);
 bool exe_never(const char *path, char *why);
 bool exe_is_there(const char *path);

@@ -329,7 +329,7 @@ int cmd_report(const struct options *o)
 		json_object_object_add(document, "nodes", list);
 	}
 	for (i = 0; !status && i < nr; i++) {
-		if (o->given & GIVEN_GPU && nodes[i].gpu_id != o->gpu_id)
+		if (!gpu_is_chosen(o, nodes[i].gpu_id))
 			continue;
 		found = true;
 		page = read_page(nodes[i].gpu_id);

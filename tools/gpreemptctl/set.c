@@ -75,10 +75,22 @@ static bool parse_change(const char *word, struct change *change)
 	for (i = 0; i < sizeof(params) / sizeof(params[0]); i++) {
 		if (strlen(params[i].name) == length && !strncmp(params[i].name, word, length)) {
 			change->param = params[i].param;
-			return parse_number(equals + 1, MAX_VALUE, &change->value);
+			return change->param == GPREEMPT_PARAM_DEADLINE_US ? parse_time(equals + 1, 1, MAX_VALUE, &change->value) :
+									     parse_number(equals + 1, MAX_VALUE, &change->value);
 		}
 	}
 	return false;
+}
+
+/** set_takes_number() - only a priority has no sign of equality, and one is enough */
+bool set_takes_number(const struct options *o, const char *word)
+{
+	int i, priority;
+
+	for (i = 0; i < o->nr_args; i++)
+		if (!strchr(o->args[i], '='))
+			return false;
+	return !o->nr_args || parse_priority(word, &priority);
 }
 
 /* It is of a process, not of one of its queues. */
@@ -147,11 +159,47 @@ static int carry_out(struct gpreempt *g, const struct gpreempt_target *target, c
 	}
 }
 
-/* All words are looked at before the first of them changes something. */
-static int check_words(const struct options *o)
+/* Return: 0, or the exit status, said. */
+static int set_check_waits_for(const struct options *o, const char *word, unsigned long long pid)
+{
+	int i;
+
+	if (pid > INT_MAX)
+		return fail(EXIT_USAGE, "%s is above %d, which no pid is; nothing changed", word, INT_MAX);
+	for (i = 0; i < o->nr_pids; i++)
+		if ((unsigned long long)o->pids[i] == pid)
+			return fail(EXIT_USAGE, "%s: a process does not wait for itself; nothing changed", word);
+	return 0;
+}
+
+/* @priority: the word before it that was one, or NULL. Return: 0, or the exit status, said. */
+static int set_check_word(const struct options *o, const char *word, const char *priority)
 {
 	struct change change;
-	int i;
+
+	if (!parse_change(word, &change))
+		return fail(EXIT_USAGE,
+			    "%s is neither a priority (%d..%d) nor a class (latency, normal, batch) nor clear, weight=N, deadline_us=N, runtime=US [period=US], exempt=0|1, waits_for=PID|0 or follow_stop=always|never|node; nothing changed",
+			    word, GPREEMPT_PRIORITY_MIN, GPREEMPT_PRIORITY_MAX);
+	if (priority && !strchr(word, '='))
+		return fail(EXIT_USAGE, "%s and %s: one priority, class or clear, not two; pids stand right behind -p; nothing changed", priority, word);
+	if (o->tree && change.kind != CHANGE_PRIORITY)
+		return fail(EXIT_USAGE, "--tree goes with a priority or a class, not with %s: processes keep what they have inherited; nothing changed",
+			    word);
+	if (change.kind == CHANGE_PARAM && change.param != GPREEMPT_PARAM_FOLLOW_STOP && o->given & GIVEN_CGROUP)
+		return fail(EXIT_USAGE, "%s is for a process or a queue: a cgroup has a priority and follow_stop only; nothing changed", word);
+	if (set_is_of_process(&change) && o->given & GIVEN_QUEUE)
+		return fail(EXIT_USAGE, "%s is for a process, not for one of its queues; nothing changed", word);
+	if (change.kind == CHANGE_PARAM && change.param == GPREEMPT_PARAM_WAITS_FOR)
+		return set_check_waits_for(o, word, change.value);
+	return 0;
+}
+
+/* All words are looked at before the first of them changes something. */
+static int set_check_words(const struct options *o)
+{
+	const char *priority = NULL;
+	int i, status;
 
 	if (!o->nr_args)
 		return fail(EXIT_USAGE, "set what? a priority (%d..%d), a class (latency, normal, batch), clear, weight=N, deadline_us=N, runtime=US [period=US], exempt=0|1, waits_for=PID|0 or follow_stop=always|never|node",
@@ -163,61 +211,60 @@ static int check_words(const struct options *o)
 	if (o->tree && (!(o->given & GIVEN_PID) || o->given & (GIVEN_QUEUE | GIVEN_CGROUP)))
 		return fail(EXIT_USAGE, "--tree is for a process: set -p PID --tree PRIORITY|CLASS");
 	for (i = 0; i < o->nr_args; i++) {
-		if (!parse_change(o->args[i], &change))
-			return fail(EXIT_USAGE,
-				    "%s is neither a priority (%d..%d) nor a class (latency, normal, batch) nor clear, weight=N, deadline_us=N, runtime=US [period=US], exempt=0|1, waits_for=PID|0 or follow_stop=always|never|node; nothing changed",
-				    o->args[i], GPREEMPT_PRIORITY_MIN, GPREEMPT_PRIORITY_MAX);
-		if (o->tree && change.kind != CHANGE_PRIORITY)
-			return fail(EXIT_USAGE, "--tree goes with a priority or a class, not with %s: processes keep what they have inherited; nothing changed",
-				    o->args[i]);
-		if (change.kind == CHANGE_PARAM && change.param != GPREEMPT_PARAM_FOLLOW_STOP && o->given & GIVEN_CGROUP)
-			return fail(EXIT_USAGE, "%s is for a process or a queue: a cgroup has a priority and follow_stop only; nothing changed",
-				    o->args[i]);
-		if (set_is_of_process(&change) && o->given & GIVEN_QUEUE)
-			return fail(EXIT_USAGE, "%s is for a process, not for one of its queues; nothing changed", o->args[i]);
-		if (change.kind == CHANGE_PARAM && change.param == GPREEMPT_PARAM_WAITS_FOR && change.value > INT_MAX)
-			return fail(EXIT_USAGE, "%s is above %d, which no pid is; nothing changed", o->args[i], INT_MAX);
-		if (change.kind == CHANGE_PARAM && change.param == GPREEMPT_PARAM_WAITS_FOR && change.value == (unsigned long long)o->pid)
-			return fail(EXIT_USAGE, "%s: a process does not wait for itself; nothing changed", o->args[i]);
+		status = set_check_word(o, o->args[i], priority);
+		if (status)
+			return status;
+		if (!strchr(o->args[i], '='))
+			priority = o->args[i];
 	}
 	return set_check_reservation(o);
 }
 
+/* Return: 0, or the exit status, said. */
+static int set_word(struct gpreempt *g, const struct options *o, const struct gpreempt_target *target, const char *word)
+{
+	struct change change;
+	int error;
+
+	parse_change(word, &change);
+	if (o->tree)
+		return set_tree(g, o->pid, change.priority);
+	if (change.kind == CHANGE_PERIOD)
+		return 0;
+	if (change.kind == CHANGE_RUNTIME)
+		return set_runtime(g, o, target);
+	error = carry_out(g, target, &change);
+	if (error == -EINVAL && change.kind == CHANGE_PARAM && change.param == GPREEMPT_PARAM_FOLLOW_STOP)
+		return fail(EXIT_NO_MODULE, "set %s: the module knows this of no single %s; update it; kept %snode", word,
+			    o->given & GIVEN_CGROUP ? "cgroup" : "process", FOLLOW_STOP);
+	if (error == -EINVAL && change.kind == CHANGE_PARAM && change.param == GPREEMPT_PARAM_WAITS_FOR)
+		return fail(EXIT_NO_MODULE, "set %s: the module does not know this; update it; nothing is lent", word);
+	return error ? fail_errno(error, "set %s", word) : 0;
+}
+
+static int set_target(struct gpreempt *g, const struct options *o, const struct gpreempt_target *target, void *data)
+{
+	int i, status = 0;
+
+	(void)data;
+	for (i = 0; !status && i < o->nr_args; i++)
+		status = set_word(g, o, target, o->args[i]);
+	return status;
+}
+
 int cmd_set(const struct options *o)
 {
-	struct gpreempt_target target;
-	struct change change;
 	struct gpreempt *g;
-	int i, error = 0, status = check_words(o);
+	int status = set_check_words(o);
 
 	if (!status)
-		status = get_target(o, &target);
+		status = open_scheduler(&g);
 	if (status)
 		return status;
-	status = open_scheduler(&g);
-	for (i = 0; !status && i < o->nr_args; i++) {
-		parse_change(o->args[i], &change);
-		if (o->tree) {
-			status = set_tree(g, o->pid, change.priority);
-			continue;
-		}
-		if (change.kind == CHANGE_PERIOD)
-			continue;
-		if (change.kind == CHANGE_RUNTIME) {
-			status = set_runtime(g, o, &target);
-			continue;
-		}
-		error = carry_out(g, &target, &change);
-		if (error == -EINVAL && change.kind == CHANGE_PARAM && change.param == GPREEMPT_PARAM_FOLLOW_STOP)
-			status = fail(EXIT_NO_MODULE, "set %s: the module knows this of no single %s; update it; kept %snode", o->args[i],
-				      o->given & GIVEN_CGROUP ? "cgroup" : "process", FOLLOW_STOP);
-		else if (error == -EINVAL && change.kind == CHANGE_PARAM && change.param == GPREEMPT_PARAM_WAITS_FOR)
-			status = fail(EXIT_NO_MODULE, "set %s: the module does not know this; update it; nothing is lent", o->args[i]);
-		else if (error)
-			status = fail_errno(error, "set %s", o->args[i]);
-	}
+	status = refuse_ambiguous(g, o);
+	if (!status)
+		status = each_target(g, o, set_target, NULL);
 	gpreempt_close(g);
-	put_target(&target);
 	return status;
 }
 

@@ -12,11 +12,11 @@ static bool is_job(const char *word)
 	return !strncmp(word, "job=", 4);
 }
 
-/* Which: --cgroup DIR, or a word job=ID. What it is to have: the other words. */
+/* Which: --cgroup DIR, or words job=ID. What it is to have: the other words. */
 static int read_words(const struct options *o, bool clear, struct gpreempt_set_share *share)
 {
-	unsigned long long job = 0;
-	int i, nr_words = 0;
+	int i, nr_words = 0, nr_jobs = 0;
+	unsigned long long job;
 	char why[PARSE_WHY];
 
 	*share = (struct gpreempt_set_share){ .weight = clear ? 0 : SHARE_WEIGHT, .flags = clear ? GPREEMPT_SHARE_CLEAR : 0 };
@@ -24,6 +24,7 @@ static int read_words(const struct options *o, bool clear, struct gpreempt_set_s
 		if (is_job(o->args[i])) {
 			if (!parse_number(o->args[i] + 4, ~0ULL, &job) || !job)
 				return fail(EXIT_USAGE, "%s is not a job's id: a number from 1 to %llu; nothing changed", o->args[i], ~0ULL);
+			nr_jobs++;
 			continue;
 		}
 		nr_words++;
@@ -32,11 +33,12 @@ static int read_words(const struct options *o, bool clear, struct gpreempt_set_s
 		if (!parse_share_word(o->args[i], share, why))
 			return fail(EXIT_USAGE, "%s; nothing changed", why);
 	}
-	if (!job == !(o->given & GIVEN_CGROUP))
+	if (!nr_jobs == !(o->given & GIVEN_CGROUP))
 		return fail(EXIT_USAGE, "share %s needs --cgroup DIR or job=ID, one of them", o->args[0]);
 	if (!clear && !nr_words)
 		return fail(EXIT_USAGE, "share set needs weight=N, min=PERCENT or max=PERCENT; what is not named is weight=%d min=0 max=none", SHARE_WEIGHT);
-	share->job = job;
+	if (!parse_is_possible(share, why))
+		return fail(EXIT_USAGE, "%s; nothing changed", why);
 	return 0;
 }
 
@@ -53,35 +55,82 @@ static void tell_where_only_maxima_count(struct gpreempt *g)
 	free(nodes);
 }
 
+/* @data: what it is to have */
+static int share_set(struct gpreempt *g, const struct options *o, const struct gpreempt_target *target, void *data)
+{
+	struct gpreempt_set_share *share = data;
+	int error;
+
+	share->target = *target;
+	error = gpreempt_set_share(g, share);
+	if (error == -ENOTTY)
+		return fail(EXIT_NO_MODULE, "the module knows of no shares; update it");
+	if (error == -EPERM)
+		return fail(EXIT_DENIED, "share %s: not allowed; shares take CAP_SYS_ADMIN", o->args[0]);
+	if (error == -ENOSPC)
+		return fail(EXIT_FAILED, "share set: 127 groups have a share, and there is room for no more; nothing changed");
+	return error ? fail_errno(error, "share %s", o->args[0]) : 0;
+}
+
+/* A share may be set before its job is; a mistyped id looks the same. */
+static void share_tell_empty_job(struct gpreempt *g, uint64_t job)
+{
+	struct gpreempt_target all = gpreempt_target_all();
+	struct gpreempt_queue_info *queues;
+	uint64_t *jobs;
+	int i, nr = gpreempt_list_jobs(g, &all, &queues, &jobs);
+	bool empty = nr >= 0;
+
+	for (i = 0; i < nr; i++)
+		empty &= jobs[i] != job;
+	free(queues);
+	free(jobs);
+	if (empty)
+		fprintf(stderr, "gpreemptctl: no queue is in the job %llu now; its share counts when one is\n", (unsigned long long)job);
+}
+
+/* Return: 0, or the exit status: of one job its own, of several EXIT_FAILED. */
+static int share_set_of_jobs(struct gpreempt *g, const struct options *o, struct gpreempt_set_share *share)
+{
+	struct gpreempt_target all = gpreempt_target_all();
+	int i, r, nr = 0, status = 0;
+	unsigned long long job;
+
+	for (i = 1; i < o->nr_args; i++)
+		nr += is_job(o->args[i]);
+	for (i = 1; i < o->nr_args; i++) {
+		if (!is_job(o->args[i]))
+			continue;
+		parse_number(o->args[i] + 4, ~0ULL, &job);
+		share->job = job;
+		name_target(nr > 1 ? o->args[i] : NULL);
+		r = share_set(g, o, &all, share);
+		if (r)
+			status = nr > 1 ? EXIT_FAILED : r;
+		else if (!(share->flags & GPREEMPT_SHARE_CLEAR))
+			share_tell_empty_job(g, job);
+	}
+	name_target(NULL);
+	return status;
+}
+
 static int change(const struct options *o, bool clear)
 {
 	struct gpreempt_set_share share;
 	struct gpreempt *g;
-	int error, status = read_words(o, clear, &share);
+	int status = read_words(o, clear, &share);
 
-	if (!status && share.job)
-		share.target = gpreempt_target_all();
-	else if (!status)
-		status = get_target(o, &share.target);
+	if (!status)
+		status = open_scheduler(&g);
 	if (status)
 		return status;
-	status = open_scheduler(&g);
-	if (!status) {
-		error = gpreempt_set_share(g, &share);
-		if (!error && !clear && (share.weight != SHARE_WEIGHT || share.min_pct))
-			tell_where_only_maxima_count(g);
-		gpreempt_close(g);
-		if (error == -ENOTTY)
-			status = fail(EXIT_NO_MODULE, "the module knows of no shares; update it");
-		else if (error == -EPERM)
-			status = fail(EXIT_DENIED, "share %s: not allowed; shares take CAP_SYS_ADMIN", o->args[0]);
-		else if (error == -ENOSPC)
-			status = fail(EXIT_FAILED, "share set: 127 groups have a share, and there is room for no more; nothing changed");
-		else if (error)
-			status = fail_errno(error, "share %s", o->args[0]);
-	}
-	if (!share.job)
-		put_target(&share.target);
+	if (o->given & GIVEN_CGROUP)
+		status = each_target(g, o, share_set, &share);
+	else
+		status = share_set_of_jobs(g, o, &share);
+	if (!status && !clear && (share.weight != SHARE_WEIGHT || share.min_pct))
+		tell_where_only_maxima_count(g);
+	gpreempt_close(g);
 	return status;
 }
 

@@ -318,7 +318,7 @@ static int print_account(const struct options *o)
 
 	if (status)
 		return status;
-	error = read_usage(g, USAGE_OF_GROUPS, o->gpu_id, &usage);
+	error = read_usage(g, USAGE_OF_GROUPS, o, &usage);
 	gpreempt_close(g);
 	/* A module before version 8 keeps none. */
 	if (error)
@@ -385,7 +385,7 @@ int cmd_stats(const struct options *o)
 	if (status)
 		return status;
 	for (i = 0, all = nr, nr = 0; i < all; i++)
-		if (is_chosen_node(o, nodes[i].gpu_id))
+		if (gpu_is_chosen(o, nodes[i].gpu_id))
 			nodes[nr++] = nodes[i];
 	status = nr ? node_attribute(nodes[0].gpu_id, "checks", text, sizeof(text)) : 0;
 	if (status == -EACCES || status == -EPERM) {

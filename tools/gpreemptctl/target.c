@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 /** open_cgroup() - a cgroup, by its directory or its path below /sys/fs/cgroup. Return: descriptor, or a negative errno. */
@@ -36,8 +38,6 @@ int get_target(const struct options *o, struct gpreempt_target *target)
 	int fd;
 
 	if (o->given & GIVEN_CGROUP) {
-		if (o->given & (GIVEN_PID | GIVEN_GPU | GIVEN_QUEUE))
-			return fail(EXIT_USAGE, "--cgroup goes without -p, -g and -q");
 		fd = open_cgroup(o->cgroup);
 		if (fd < 0)
 			return fail_system(fd, "%s", o->cgroup);
@@ -63,6 +63,81 @@ void put_target(const struct gpreempt_target *target)
 {
 	if (target->scope == GPREEMPT_SCOPE_CGROUP)
 		close(target->cgroup_fd);
+}
+
+/**
+ * each_target() - do the same to each process or cgroup that the options name
+ * @fn: does it, to one: returns 0, or the exit status, said. Its options name that one alone
+ * @data: for @fn
+ *
+ * When one of several fails, the others are done all the same, and messages name the one.
+ *
+ * Return: 0, or the exit status: of one target its own, of several EXIT_FAILED.
+ */
+int each_target(struct gpreempt *g, const struct options *o, target_fn fn, void *data)
+{
+	bool cgroups = o->given & GIVEN_CGROUP;
+	int i, r, status = 0, nr = cgroups ? o->nr_cgroups : o->nr_pids;
+	struct gpreempt_target target;
+	struct options one = *o;
+	char name[256];
+
+	for (i = 0; i < nr; i++) {
+		if (cgroups) {
+			one.cgroup = o->cgroups[i];
+			snprintf(name, sizeof(name), "cgroup %s", one.cgroup);
+		} else {
+			one.pid = o->pids[i];
+			snprintf(name, sizeof(name), "pid %d", (int)one.pid);
+		}
+		name_target(nr > 1 ? name : NULL);
+		r = get_target(&one, &target);
+		if (!r) {
+			r = fn(g, &one, &target, data);
+			put_target(&target);
+		}
+		if (r)
+			status = nr > 1 ? EXIT_FAILED : r;
+	}
+	name_target(NULL);
+	return status;
+}
+
+/* Threads of the kernel have no command line. */
+static bool target_is_program(pid_t pid)
+{
+	char path[64], line[16];
+
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
+	return read_text(path, line, sizeof(line)) > 0;
+}
+
+/**
+ * refuse_ambiguous() - is the command's number behind -p PID another process that was meant?
+ *
+ * In `set -p $(pidof x)' without a priority the last pid would be one. A process that has queues
+ * is taken for meant; in `set -p $(pidof x) weight=5', where none is needed, so is any program.
+ *
+ * Return: 0, or EXIT_USAGE, said.
+ */
+int refuse_ambiguous(struct gpreempt *g, const struct options *o)
+{
+	struct gpreempt_target all = gpreempt_target_all();
+	struct gpreempt_queue_info *queues;
+	bool found;
+	int i, nr;
+
+	if (!o->taken)
+		return 0;
+	found = (strchr(o->args[0], '=') || strchr(o->args[o->nr_args - 1], '=')) && target_is_program(o->taken);
+	nr = gpreempt_list_queues(g, &all, &queues);
+	for (i = 0; i < nr; i++)
+		found |= queues[i].pid == o->taken;
+	free(queues);
+	if (!found)
+		return 0;
+	return fail(EXIT_USAGE, "%d behind -p is the pid of a program as well: a number for the command stands before -p, pids are -p %d,%d; nothing changed",
+		    o->taken, o->pid, o->taken);
 }
 
 /**

@@ -336,7 +336,7 @@ static int top_draw_nodes(const struct view *v, const struct gpreempt_node_info 
 		print_row(row++, "%s; as root (CAP_SYS_ADMIN) all is", hidden);
 	/* Lines of jobs have the node, and with many nodes there is room for one of the two. */
 	for (i = 0; i < nr && !v->by_job; i++) {
-		if (!is_chosen_node(&v->o, nodes[i].gpu_id))
+		if (!gpu_is_chosen(&v->o, nodes[i].gpu_id))
 			continue;
 		if (row > LINES / PART_OF_NODES)
 			left++;
@@ -464,7 +464,7 @@ static int top_print_batch(const struct view *v, const struct gpreempt_node_info
 	int i, error;
 
 	for (i = 0; i < nr && !v->by_job && !v->o.no_headers; i++)
-		if (is_chosen_node(&v->o, nodes[i].gpu_id))
+		if (gpu_is_chosen(&v->o, nodes[i].gpu_id))
 			puts(top_node_line(v, &nodes[i], before, now, text, sizeof(text)));
 	error = print_table(t);
 	if (!error && fflush(stdout))

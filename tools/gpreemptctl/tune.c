@@ -55,6 +55,31 @@ static const struct tunable *find_tunable(const char *name)
 	return NULL;
 }
 
+static bool tune_ends_with(const char *name, const char *end)
+{
+	size_t length = strlen(name), end_length = strlen(end);
+
+	return length > end_length && !strcmp(name + length - end_length, end);
+}
+
+/* A value with another unit than its name ends with, in that unit; what is none stays as it is. */
+static const char *tune_in_own_unit(const char *name, const char *value, char *buffer, size_t size)
+{
+	unsigned long long number;
+	bool known = false;
+
+	if (tune_ends_with(name, "_us"))
+		known = parse_time(value, 1, ~0ULL, &number);
+	else if (tune_ends_with(name, "_ms"))
+		known = parse_time(value, 1000, ~0ULL, &number);
+	else if (tune_ends_with(name, "_pct"))
+		known = parse_percent(value, ~0ULL, &number);
+	if (!known)
+		return value;
+	snprintf(buffer, size, "%llu", number);
+	return buffer;
+}
+
 static bool is_word_of(const char *value, const char *words)
 {
 	size_t length = strlen(value);
@@ -94,13 +119,13 @@ static void describe(const struct tunable *t, char *text, size_t size)
 bool check_tunable(const char *name, const char *value, char *why, size_t size)
 {
 	const struct tunable *t = find_tunable(name);
-	char allowed[128];
+	char allowed[128], number[24];
 
 	if (!t) {
 		snprintf(why, size, "there is no tunable %s", name);
 		return false;
 	}
-	if (fits(t, value))
+	if (fits(t, tune_in_own_unit(name, value, number, sizeof(number))))
 		return true;
 	describe(t, allowed, sizeof(allowed));
 	snprintf(why, size, "%s=%s is not %s", t->name, value, allowed);
@@ -132,14 +157,14 @@ static bool tunable_path(char *path, size_t size, unsigned int gpu_id, const cha
  */
 int change_tunable(unsigned int gpu_id, const char *name, const char *value, char *why, size_t size)
 {
-	char path[512], kept[256], wrong[256];
+	char path[512], kept[256], wrong[256], number[24];
 	int r;
 
 	if (!tunable_path(path, sizeof(path), gpu_id, name) || read_text(path, kept, sizeof(kept)) < 0) {
 		snprintf(why, size, "there is no tunable %s; gpreemptctl tune lists them", name);
 		return EXIT_USAGE;
 	}
-	r = write_text(path, value);
+	r = write_text(path, tune_in_own_unit(name, value, number, sizeof(number)));
 	if (!r)
 		return 0;
 	if (r == -EINVAL || r == -ERANGE) {
@@ -193,36 +218,80 @@ static int show_all(unsigned int gpu_id, json_object *object)
 	return r;
 }
 
-int cmd_tune(const struct options *o)
+/* Of one node, or of the module (@gpu_id 0). @object: NULL: as text. Return: the exit status. */
+static int tune_one(const struct options *o, unsigned int gpu_id, json_object *object)
 {
-	json_object *document, *object = NULL;
-	char *equals, why[512];
+	char name[64], why[512];
+	const char *equals;
 	int i, r = EXIT_DONE;
 
-	if (read_text(PARAMETERS "/" PREFIX "enable", why, sizeof(why)) < 0)
-		return fail(EXIT_NO_MODULE, "amdgpu is not loaded, or without kfd_gpreempt; try: gpreemptctl doctor");
-	if (o->given & GIVEN_GPU && node_attribute(o->gpu_id, "state", why, sizeof(why)) < 0)
-		return fail_errno(-ENODEV, "gpu %u", o->gpu_id);
-	document = new_document();
-	if (o->given & GIVEN_GPU)
-		add_number(document, "gpu_id", o->gpu_id);
-	if (o->json) {
-		object = json_object_new_object();
-		json_object_object_add(document, "tunables", object);
-	}
+	if (gpu_id && node_attribute(gpu_id, "state", why, sizeof(why)) < 0)
+		return fail_errno(-ENODEV, "gpu %u", gpu_id);
 	if (!o->nr_args)
-		r = show_all(o->gpu_id, object);
+		return show_all(gpu_id, object);
 	for (i = 0; i < o->nr_args && !r; i++) {
 		equals = strchr(o->args[i], '=');
 		if (!equals) {
-			r = show(o->gpu_id, o->args[i], object);
+			r = show(gpu_id, o->args[i], object);
 			continue;
 		}
-		*equals = '\0';
-		r = change_tunable(o->gpu_id, o->args[i], equals + 1, why, sizeof(why));
+		snprintf(name, sizeof(name), "%.*s", (int)(equals - o->args[i]), o->args[i]);
+		r = change_tunable(gpu_id, name, equals + 1, why, sizeof(why));
 		if (r)
 			fail(r, "%s", why);
 	}
+	return r;
+}
+
+static json_object *tune_add_node(json_object *node, unsigned int gpu_id)
+{
+	json_object *object = json_object_new_object();
+
+	if (gpu_id)
+		add_number(node, "gpu_id", gpu_id);
+	json_object_object_add(node, "tunables", object);
+	return object;
+}
+
+/* Each on all of them, though one fails. Return: the exit status. */
+static int tune_several(const struct options *o, json_object *document)
+{
+	json_object *node, *nodes = json_object_new_array();
+	bool shows = !o->nr_args;
+	int i, r, status = EXIT_DONE;
+	char name[32];
+
+	for (i = 0; i < o->nr_args; i++)
+		shows |= !strchr(o->args[i], '=');
+	json_object_object_add(document, "nodes", nodes);
+	for (i = 0; i < o->nr_gpus; i++) {
+		snprintf(name, sizeof(name), "gpu %u", o->gpu_ids[i]);
+		name_target(name);
+		node = json_object_new_object();
+		json_object_array_add(nodes, node);
+		if (shows && !o->json)
+			printf("%s%s:\n", i ? "\n" : "", name);
+		r = tune_one(o, o->gpu_ids[i], o->json ? tune_add_node(node, o->gpu_ids[i]) : NULL);
+		if (r)
+			status = r == EXIT_USAGE ? r : EXIT_FAILED;
+	}
+	name_target(NULL);
+	return status;
+}
+
+int cmd_tune(const struct options *o)
+{
+	json_object *document;
+	char text[256];
+	int r;
+
+	if (read_text(PARAMETERS "/" PREFIX "enable", text, sizeof(text)) < 0)
+		return fail(EXIT_NO_MODULE, "amdgpu is not loaded, or without kfd_gpreempt; try: gpreemptctl doctor");
+	document = new_document();
+	if (o->nr_gpus > 1)
+		r = tune_several(o, document);
+	else
+		r = tune_one(o, o->gpu_id, o->json ? tune_add_node(document, o->gpu_id) : NULL);
 	if (o->json && !r)
 		print_json(document);
 	else
@@ -247,19 +316,20 @@ int cmd_policy(const struct options *o)
 {
 	struct gpreempt_node_info *nodes;
 	json_object *document, *list, *node;
-	int i, nr, found = 0, status = list_nodes("policy", NULL, &nodes, &nr);
+	int i, r, nr, found = 0, status = list_nodes("policy", NULL, &nodes, &nr);
 
 	if (status)
 		return status;
 	document = new_document();
 	list = json_object_new_array();
 	json_object_object_add(document, "nodes", list);
-	for (i = 0; i < nr && !status; i++) {
-		if (o->given & GIVEN_GPU && o->gpu_id != nodes[i].gpu_id)
+	for (i = 0; i < nr; i++) {
+		if (!gpu_is_chosen(o, nodes[i].gpu_id))
 			continue;
 		found++;
 		if (o->nr_args) {
-			status = change_policy(&nodes[i], o->args[0]);
+			r = change_policy(&nodes[i], o->args[0]);
+			status = r ? r : status;
 			snprintf(nodes[i].policy, sizeof(nodes[i].policy), "%s", o->args[0]);
 		} else if (!o->json) {
 			printf("%u %s\n", nodes[i].gpu_id, nodes[i].policy);

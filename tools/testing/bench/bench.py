@@ -290,8 +290,11 @@ def main():
         json.dump(bench, f, indent=1)
         f.write("\n")
     if opts.document:
-        with open(os.path.join(TOP, "Documentation/performance-tables.txt"), "w") as f:
-            f.write(document.tables(bench))
+        with open(os.path.join(TOP, "Documentation/performance.rst"), "r+") as f:
+            page = document.put_tables(f.read(), bench)
+            f.seek(0)
+            f.truncate()
+            f.write(page)
     tables = document.text(bench)
     with open(os.path.join(out, "tables.txt"), "w") as f:
         f.write(tables)

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
 """document - bench.json as tables: all of them as text, goals and what was reached for Documentation/performance.rst"""
+import re
+import textwrap
+
 import results
 import yardstick
 
 COLUMNS = ("", "p50", "p99", "p99.9", "max", "p50/alone", "p99/alone", "loss", "CPU", "wake-ups/s")
 ABSENT = "not in this build"
-TABLES_HEAD = """.. SPDX-License-Identifier: MIT
-.. make bench DOCUMENT=1 writes this: goals, and what was reached in virtual time on a virtual GPU
-"""
 
 
 def ms(us):
@@ -81,14 +81,21 @@ def aligned(head, table, indent="  "):
 
 
 def rst_table(head, table):
-    widths = [max(len(str(row[i])) for row in [head, *table]) or 1 for i in range(len(head))]
-    bar = "  ".join("=" * max(w, 2) for w in widths)
+    """A simple table. A cell "-" would be a bullet, and is empty; the last column is wrapped."""
+    table = [[str(c) if c != "-" else "" for c in row] for row in [head, *table]]
+    widths = [max(2, *(len(row[i]) for row in table)) for i in range(len(head))]
+    widths[-1] = min(widths[-1], max(30, 100 - sum(w + 2 for w in widths[:-1])))
+    bar = "  ".join("=" * w for w in widths)
 
-    def row(cells):
+    def line(cells):
+        return "  ".join(c.ljust(w) for c, w in zip(cells, widths)).rstrip()
+
+    def lines(row):
         # An empty first cell would continue the row above.
-        return "  ".join(str(c or "..").ljust(max(w, 2)) if i == 0 else str(c).ljust(max(w, 2))
-                         for i, (c, w) in enumerate(zip(cells, widths))).rstrip()
-    return "\n".join([bar, row(head), bar, *map(row, table), bar])
+        first, *more = textwrap.wrap(row[-1], widths[-1]) or [""]
+        return [line([row[0] or "..", *row[1:-1], first]), *(line([""] * (len(head) - 1) + [m]) for m in more)]
+    rows_of = [lines(row) for row in table]
+    return "\n".join([bar, *rows_of[0], bar, *(text for of in rows_of[1:] for text in of), bar])
 
 
 PHASE_HEAD = ("", *results.PHASES.values(), "preemptions")
@@ -242,11 +249,13 @@ def text(bench):
     return "\n".join(out)
 
 
-def tables(bench):
-    """Documentation/performance-tables.txt: parts that performance.rst includes by their names"""
+def put_tables(page, bench):
+    """The text of Documentation/performance.rst with its tables made anew"""
     parts = {
         "GOALS": rst_table(GOAL_HEAD, goal_rows(bench["summary"])),
         "THRESHOLDS": rst_table(THRESHOLD_HEAD, threshold_rows(bench["thresholds"])),
         "MODEL": rst_table(("parameter", "value"), [(k, str(v)) for k, v in bench["model"].items()]),
     }
-    return TABLES_HEAD + "".join(f"\n.. begin {name}\n\n{table}\n\n.. end {name}\n" for name, table in parts.items())
+    for name, table in parts.items():
+        page = re.sub(rf"(?s)(?<=\.\. begin {name}\n\n).*?(?=\n\n\.\. end {name}\n)", lambda _, t=table: t, page)
+    return page

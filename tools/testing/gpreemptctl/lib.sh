@@ -39,13 +39,6 @@ page()
 	col -b <"$scratch/page"
 }
 
-# unit_is_clean FILE NAME: systemd has nothing to say about the unit FILE, whose name is NAME
-unit_is_clean()
-{
-	systemd-analyze verify --man=no "$1" >"$scratch/out" 2>&1 || { cat "$scratch/out"; return 1; }
-	not grep "${1##*/}" "$scratch/out"
-}
-
 # linted FILE...: shellcheck finds nothing in them; relative to $TOP
 linted()
 {

@@ -5,8 +5,9 @@
  * Queues are lines of $MACHINE/queues: PID GPU QUEUE CONTEXT STATE(idle|active|preempted) PRIORITY PENDING PREEMPTIONS OFF_US JOB VERDICT. Behind
  * the state may be /always or /never: are stops of its process followed? Or /waits or /lent
  * Nodes are the folders of /sys/class/kfd/kfd/gpreempt. Priorities and jobs may be set, and change nothing; of cgroups they
- * become lines of $MACHINE/set: DIRECTORY priority N|job. Shares of cgroups that are set become
- * lines of $MACHINE/shares: DIRECTORY WEIGHT MIN QUOTA/PERIOD; or fail with the errno in /sys/share-errno. Parameters of cgroups that are set become
+ * become lines of $MACHINE/set: DIRECTORY priority N|job, of processes lines of $MACHINE/processes: PID priority N|clear|job N|hold|resume|hint N.
+ * There is no process from 900000 on. Shares of cgroups that are set become
+ * lines of $MACHINE/shares: DIRECTORY|job ID WEIGHT MIN QUOTA/PERIOD; or fail with the errno in /sys/share-errno. Parameters of cgroups that are set become
  * lines of $MACHINE/params: DIRECTORY PARAMETER VALUE. With /sys/no-module there is none, and
  * with /sys/no-access it is another's. With /sys/no-rights the caller is a user without rights: nodes are idle, and their counters are not for him.
  *
@@ -267,7 +268,9 @@ static int set_share(const struct gpreempt_set_share *s)
 		return -1;
 	}
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", s->target.cgroup_fd);
-	if (s->target.scope != GPREEMPT_SCOPE_CGROUP || s->job || s->flags || __real_readlink(link, directory, sizeof(directory) - 1) < 0)
+	if (s->job && s->target.scope == GPREEMPT_SCOPE_ALL && !s->flags)
+		snprintf(directory, sizeof(directory), "/cgroup/job %llu", (unsigned long long)s->job);
+	else if (s->target.scope != GPREEMPT_SCOPE_CGROUP || s->job || s->flags || __real_readlink(link, directory, sizeof(directory) - 1) < 0)
 		abort();
 	snprintf(path, sizeof(path), "%s/shares", getenv("MACHINE"));
 	file = __real_fopen(path, "ae");
@@ -277,6 +280,43 @@ static int set_share(const struct gpreempt_set_share *s)
 		(unsigned long long)s->period_us);
 	fclose(file);
 	return 0;
+}
+
+static int note_process(const struct gpreempt_target *target, const char *format, ...)
+{
+	char path[PATH_MAX];
+	va_list list;
+	FILE *file;
+
+	if (target->pid >= 900000) {
+		errno = ESRCH;
+		return -1;
+	}
+	snprintf(path, sizeof(path), "%s/processes", getenv("MACHINE"));
+	file = __real_fopen(path, "ae");
+	if (!file)
+		abort();
+	fprintf(file, "%d ", target->pid);
+	va_start(list, format);
+	vfprintf(file, format, list);
+	va_end(list);
+	fputc('\n', file);
+	fclose(file);
+	return 0;
+}
+
+static int set_priority(const struct gpreempt_priority *p)
+{
+	if (p->flags & GPREEMPT_PRIORITY_CLEAR)
+		return note_process(&p->target, "clear");
+	return note_process(&p->target, "priority %d", p->priority);
+}
+
+static int hold(struct gpreempt_hold *h, const char *word)
+{
+	h->nr_queues = 2;
+	h->nr_off = 0;
+	return note_process(&h->target, "%s", word);
 }
 
 /* @value: NULL: of a job */
@@ -426,6 +466,16 @@ int __wrap_ioctl(int fd, unsigned long request, ...)
 		return list(argument);
 	if (fd == scheduler && request == GPREEMPT_IOC_INFO)
 		return info(argument);
+	if (fd == scheduler && request == GPREEMPT_IOC_PREEMPT)
+		return hold(argument, "hold");
+	if (fd == scheduler && request == GPREEMPT_IOC_RESUME)
+		return hold(argument, "resume");
+	if (fd == scheduler && request == GPREEMPT_IOC_HINT)
+		return note_process(&((struct gpreempt_hint *)argument)->target, "hint %u", ((struct gpreempt_hint *)argument)->within_us);
+	if (fd == scheduler && request == GPREEMPT_IOC_SET_PRIORITY && ((struct gpreempt_priority *)argument)->target.scope == GPREEMPT_SCOPE_PROCESS)
+		return set_priority(argument);
+	if (fd == scheduler && request == GPREEMPT_IOC_SET_JOB && ((struct gpreempt_set_job *)argument)->target.scope == GPREEMPT_SCOPE_PROCESS)
+		return note_process(argument, "job %llu", (unsigned long long)((struct gpreempt_set_job *)argument)->job);
 	if (fd == scheduler && request == GPREEMPT_IOC_SET_PRIORITY)
 		return note_set(&((struct gpreempt_priority *)argument)->target, &((struct gpreempt_priority *)argument)->priority);
 	if (fd == scheduler && request == GPREEMPT_IOC_SET_JOB)

@@ -324,6 +324,71 @@ cgroup system.slice/lxc-*.scope = never"
 	has "$err" "$conf:2: system.slice/lxc-*.scope: No such file"
 }
 
+# weighed CGROUP NICE IDLE: the kernel says so of its part of the CPUs
+weighed()
+{
+	mkdir -p "$top/$1"
+	echo "$2" >"$top/$1/cpu.weight.nice"
+	echo "$3" >"$top/$1/cpu.idle"
+}
+
+# What is cleared shows as priority 0.
+less_of_the_cpus_is_less_of_the_gpus()
+{
+	local pid
+
+	machine
+	weighed system.slice 0 0
+	weighed system.slice/a.service 5 0
+	weighed system.slice/a.service/inner 19 0
+	weighed system.slice/b.service -20 0
+	weighed batch.slice 0 1
+	weighed batch.slice/kept.service 3 0
+	apply 0 <<-'END'
+		[classes]
+		cgroup batch.slice/kept.service = normal
+		cpu.weight = follow
+		cgroup system.slice/b.service = -50
+		cgroup batch.slice = latency
+	END
+	is "set" "$(sort "$MACHINE/set")" "batch.slice priority -13
+batch.slice/kept.service priority 7
+system.slice/a.service priority 2
+system.slice/a.service/inner priority -12
+system.slice/b.service priority -50"
+	rm "$MACHINE/set"
+	printf '[classes]\ncpu.weight = follow\n' >"$conf"
+	"$built/ctl" apply --follow -i 0.05 "$conf" 2>"$err" &
+	pid=$!
+	becomes 4 eval 'grep -c . "$MACHINE/set" 2>/dev/null'
+	# Other weights, and one that is new
+	weighed system.slice/a.service 0 0
+	weighed batch.slice/kept.service 0 1
+	weighed late.slice 1 0
+	becomes 7 eval 'grep -c . "$MACHINE/set"'
+	kill $pid
+	wait $pid
+	is "messages" "$(cat "$err")" ""
+	is "while it runs" "$(sed -n 5,7p "$MACHINE/set" | sort)" "batch.slice/kept.service priority -13
+late.slice priority 6
+system.slice/a.service priority 0"
+	is "taken back" "$(sed 1,7d "$MACHINE/set" | sort)" "batch.slice priority 0
+batch.slice/kept.service priority 0
+late.slice priority 0
+system.slice/a.service/inner priority 0"
+}
+
+weights_of_cpus_are_followed_or_not()
+{
+	machine
+	printf '[classes]\ncpu.weight = batch\ncpu.weight = follow\ncpu.weight = follow\ncpu.weight x = follow\n' >"$conf"
+	status 1 ctl apply --check "$conf" >"$scratch/out"
+	is "messages" "$(cat "$err")" "gpreemptctl: $conf:2: not follow: batch; the line is ignored
+gpreemptctl: $conf:4: can never fit: line 3 has it already: cpu.weight; the line is ignored
+gpreemptctl: $conf:5: neither a priority (-1023..1023) nor a class (latency, normal, batch): follow; the line is ignored"
+	is "told" "$(cat "$scratch/out")" "$conf:3: fits nothing now: no cgroup has less than the normal weight"
+}
+
 # docker ID NAME IMAGE LABELS: Docker notes it, and has a cgroup for it
 docker()
 {
@@ -512,14 +577,157 @@ gpreemptctl: set runtime=50000 period=100000: does not fit; nothing changed"
 	is "message" "$(cat "$err")" "gpreemptctl: set runtime=5: the module knows of no reservations; update it"
 }
 
-plan 14
+values_may_have_units()
+{
+	machine
+	printf '1 0 900000 100\n' >"$MACHINE/fits"
+	status 0 ctl share set --cgroup batch.slice min=20% max=30%
+	status 0 ctl share set --cgroup batch.slice max=5ms/20000us
+	status 0 ctl share set --cgroup batch.slice max=500ms/1s
+	is "shares" "$(cut -d ' ' -f 2- "$MACHINE/shares" | paste -sd,)" "100 20 6000/20000,100 0 5000/20000,100 0 500000/1000000"
+	status 0 ctl set -p 4711 runtime=8ms period=20ms
+	is "reservation" "$(cat "$MACHINE/runtimes")" "4711 8000/20000"
+	status 0 ctl fits runtime=8ms period=20000us >"$scratch/out"
+	does 0 "198 hint 20000" hint -p 198 --for 20ms
+	does 0 "198 hint 2000" hint -p 198 --for 2000us
+	apply 0 <<<$'[shares]\ncgroup batch.slice = min=10% max=10ms/50ms'
+	is "share" "$(tail -1 "$MACHINE/shares")" "batch.slice 100 10 10000/50000"
+	apply 1 <<<$'[shares]\ncgroup batch.slice = min=50 max=30'
+	has "$err" "min=50 is more than the maximum, which is 6000 of 20000 us, 30 percent; the line is ignored"
+}
+
+a_job_without_queues_is_told()
+{
+	machine
+	echo "199 1 0 0 active 7 0 0 0 7 0" >"$MACHINE/queues"
+	status 0 ctl share set job=7 max=30
+	is "messages" "$(cat "$err")" ""
+	status 0 ctl share set job=7 job=99 max=30
+	is "messages" "$(cat "$err")" "gpreemptctl: no queue is in the job 99 now; its share counts when one is"
+}
+
+# does STATUS WANTED ARGUMENTS: what gpreemptctl has done to processes, in one line
+does()
+{
+	rm -f "$MACHINE/processes"
+	status "$1" ctl "${@:3}" >"$scratch/out"
+	is "${*:3}" "$(paste -sd, "$MACHINE/processes" 2>/dev/null)" "$2"
+}
+
+set_takes_several_processes()
+{
+	machine
+	# What a shell makes of $(pidof training)
+	does 0 "199 priority -100,198 priority -100" set -p 199 198 batch
+	does 0 "198 priority -100,199 priority -100,200 priority -100" set -p 198 199 200 batch
+	does 0 "198 priority 100,199 priority 100" set -p 198 -p 199 latency
+	does 0 "198 priority 100,199 priority 100" set --pid=198,199 latency
+	does 0 "198 priority 100,199 priority 100" set -p "198 199" latency
+	does 0 "198 priority 100,199 priority 100" set latency -p 198 199
+	does 0 "198 priority -7,199 priority -7" set -p 198 199 -7
+	does 0 "198 priority 5,199 priority 5" set -p 198 199 5
+	does 0 "198 priority 5,199 priority 5" set 5 -p 198 199
+	does 0 "198 priority 0,199 priority 0" set -p 198 199 0
+	does 0 "198 clear,199 clear" set -p 198 199 clear
+	does 0 "4711 priority 5,70000 priority 5" set -p 4711 70000 5
+	does 0 "198 priority 5,199 priority 5" set -p 198 199 --tree 5
+	does 0 "198 priority 5" set -p 198 5
+	does 0 "198 priority 1023" set 1023 -p 198
+	is "messages" "$(cat "$err")" ""
+}
+
+# refuses TEXT ARGUMENTS: nothing is done, and the message has TEXT
+refuses()
+{
+	does 2 "" "${@:2}"
+	has "$err" "$1"
+}
+
+pids_and_priorities_are_not_mixed_up()
+{
+	machine
+	refuses 'pid=-7 is not a number from 1' set -p -7 199
+	refuses '5 and latency: one priority, class or clear, not two' set 5 -p 198 latency
+	refuses 'latency and 5: one priority, class or clear, not two' set -p 198 latency 5
+	refuses '-5 and -6: one priority' set -p 198 -5 -6
+	refuses '5000 is neither a priority' set -p 198 199 5000
+	refuses 'set what?' set -p 198 -p 199
+	refuses 'queue 3 is of one process, not of 198 and 199; nothing changed' set -p 198 199 -g 1 -q 3 5
+	refuses 'its option is given twice' set -p 198 -g 1 -q 3 -q 4 5
+	refuses 'waits_for=199: a process does not wait for itself; nothing changed' set -p 198,199 waits_for=199
+	refuses 'probe-hang takes one process, not 198 and 199' probe-hang -p 198 199
+	# Where no priority is needed, any program may have been meant.
+	mkdir "$MACHINE/proc/5" "$MACHINE/proc/6"
+	printf 'train\0' >"$MACHINE/proc/5/cmdline"
+	touch "$MACHINE/proc/6/cmdline"
+	refuses '5 behind -p is the pid of a program as well' set -p 198 5 runtime=0
+	does 0 "198 priority 5" set -p 198 5
+	does 3 "198 priority 6" set -p 198 6 runtime=0
+	# One that has a queue was meant to be changed.
+	echo "199 1 0 0 active 7 0 0 0 0 0" >"$MACHINE/queues"
+	refuses '199 behind -p is the pid of a program as well: a number for the command stands before -p, pids are -p 198,199; nothing changed' set -p 198 199
+	refuses '199 behind -p is the pid of a program as well' job set -p 198 199
+	refuses '199 behind -p is the pid of a program as well' set -p 198 199 exempt=0
+	does 0 "198 priority 199" set 199 -p 198
+	does 0 "198 job 199" job set 199 -p 198
+	does 0 "198 priority 5,199 priority 5" set -p 198 199 5
+}
+
+others_are_done_when_one_fails()
+{
+	local gone="gpreemptctl: pid 900001"
+
+	machine
+	does 1 "198 priority -100,199 priority -100" set -p 198 900001 199 batch
+	is "message" "$(cat "$err")" "$gone: set batch: no such process"
+	does 1 "" set -p 900001 batch
+	is "message" "$(cat "$err")" "gpreemptctl: set batch: no such process"
+	does 1 "198 job 3" job set -p 198 900001 3
+	is "message" "$(cat "$err")" "$gone: job set: no such process"
+	does 1 "198 resume" resume -p 900001 198
+	is "message" "$(cat "$err")" "$gone: resume: no such process"
+	is "output" "$(cat "$scratch/out")" "2 queues given back"
+	does 1 "198 hold" preempt -p 900001 198 -- true
+	is "message" "$(cat "$err")" "$gone: preempt: no such process"
+	does 5 "198 hold" preempt -p 900001 198 -- sh -c 'exit 5'
+	does 1 "" preempt -p 900001 900002 -- touch "$scratch/ran"
+	[ ! -e "$scratch/ran" ] || { echo "the program ran though nothing was held"; return 1; }
+	does 1 "" set --cgroup batch.slice --cgroup none.slice --cgroup system.slice batch
+	is "message" "$(cat "$err")" "gpreemptctl: cgroup none.slice: none.slice: No such file or directory"
+	is "cgroups" "$(paste -sd, "$MACHINE/set")" "batch.slice priority -100,system.slice priority -100"
+}
+
+commands_take_several_processes_or_cgroups()
+{
+	machine
+	does 0 "198 hold,199 hold" preempt -p 198 199 --for 0.001
+	is "message" "$(cat "$err")" "gpreemptctl: 4 queues off the device"
+	does 0 "198 resume,199 resume" resume -p 198,199
+	is "output" "$(cat "$scratch/out")" "4 queues given back"
+	does 0 "198 hint 20000,199 hint 20000" hint -p 198 199 --for 0.02
+	does 0 "198 job 7,199 job 7" job set -p 198 199 7
+	does 0 "198 job 99999999999" job set -p 198 99999999999
+	does 0 "198 job 0,199 job 0" job clear -p 198 199
+	does 0 "" job set --cgroup batch.slice --cgroup system.slice 7
+	is "jobs" "$(paste -sd, "$MACHINE/set")" "batch.slice job,system.slice job"
+	does 0 "" share set --cgroup batch.slice --cgroup system.slice max=30
+	is "shares" "$(paste -sd, "$MACHINE/shares")" "batch.slice 100 0 6000/20000,system.slice 100 0 6000/20000"
+	does 0 "" share set job=3 job=4 max=30
+	is "shares of jobs" "$(tail -2 "$MACHINE/shares" | paste -sd,)" "job 3 100 0 6000/20000,job 4 100 0 6000/20000"
+	echo 3 >"$MACHINE/sys/share-errno"
+	does 1 "" share set job=3 job=4 max=30
+	is "messages" "$(paste -sd, "$err")" "gpreemptctl: job=3: share set: no such process,gpreemptctl: job=4: share set: no such process"
+}
+
+plan 22
 must "builds without warnings" builds_without_warnings
 for t in containers_have_a_share_by_annotation_or_class containers_may_not_have_more_than_their_share \
 	containers_that_ask_need_shares containers_that_ask_for_nothing_start containers_that_ask_are_told \
 	weights_that_do_not_count_are_told cgroups_follow_stops_by_command_or_configuration \
-	patterns_name_the_cgroups_that_there_are containers_are_found_by_name_image_or_label containers_that_come_later_are_found \
+	patterns_name_the_cgroups_that_there_are containers_are_found_by_name_image_or_label containers_that_come_later_are_found less_of_the_cpus_is_less_of_the_gpus weights_of_cpus_are_followed_or_not \
 	files_of_engines_may_be_anything containers_follow_stops_by_annotation_or_configuration \
-	reservations_are_answered_with_figures; do
+	reservations_are_answered_with_figures set_takes_several_processes pids_and_priorities_are_not_mixed_up \
+	others_are_done_when_one_fails commands_take_several_processes_or_cgroups values_may_have_units a_job_without_queues_is_told; do
 	tap $t $t
 done
 finish

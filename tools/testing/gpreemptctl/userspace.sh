@@ -11,7 +11,7 @@ built=$BUILD/gpreemptctl-asan
 lib=$BUILD/lib
 prefix=$scratch/prefix
 conf=$scratch/gpreempt.conf
-commands="list why status set job share fits account run preempt resume hint policy tune top events stats report apply doctor probe-hang"
+commands="list why status set job share fits account run preempt resume hint policy tune top events stats report apply doctor probe-hang help"
 version=$(sed -n 's/^PACKAGE_VERSION="\(.*\)"$/\1/p' "$TOP/dkms.conf")
 
 builds_without_warnings()
@@ -68,7 +68,6 @@ wrong_usage_is_told()
 	wrong 'pid=x is not a number' list -p x
 	wrong 'pid=1x is not a number' list -p 1x
 	wrong 'pid=4294967297 is not a number' list -p 4294967297
-	wrong 'gpu=0 is not a number from 1' list -p 1 -g 0 -q 0
 	wrong 'queue=-1 is not a number' set -p 1 -g 1 --queue=-1 5
 	wrong 'list takes no word more' list more
 	wrong 'why takes no word more' why more
@@ -76,7 +75,7 @@ wrong_usage_is_told()
 	wrong 'status takes no word more' status more
 	wrong 'policy takes no word b' policy a b
 	wrong 'apply takes no word b' apply a b
-	wrong 'list does not take --priority or --class' list --class batch
+	wrong 'list does not take --priority' list --class batch
 	wrong 'top does not take --json' top --json
 	wrong 'status does not take --pid' status -p 1
 	wrong 'why does not take --columns' why -o pid
@@ -87,7 +86,7 @@ wrong_usage_is_told()
 	wrong 'user=nobody-here: there is no such user' list -u nobody-here
 	wrong 'state=busy is none of idle, active, preempted' why --state busy
 	wrong 'of options, -g alone goes with --prometheus' account --prometheus --job 5
-	wrong 'resume takes one process, and 2 are named' resume -p 1,2
+	wrong 'probe-hang takes one process, not 1 and 2' probe-hang -p 1,2
 	wrong 'set does not take --json' set -p 1 5 --json
 	wrong 'preempt does not take --interval' preempt -p 1 -i 1
 	wrong 'list runs no program' list -- true
@@ -110,7 +109,7 @@ wrong_usage_is_told()
 	wrong "five is not a job's id" job set --cgroup / five
 	wrong 'without -g and -q' job set -p 1 -g 1 -q 1 5
 	wrong '--tree is for a process' job set --cgroup / --tree 5
-	wrong 'job clear takes no word 5' job clear -p 1 5
+	wrong 'job clear takes no word five' job clear -p 1 five
 	wrong '--tree and --stay go with job set' job clear -p 1 --stay
 	wrong '--json goes with job list' job set -p 1 5 --json
 	wrong 'share what?' share
@@ -128,6 +127,22 @@ wrong_usage_is_told()
 	wrong 'max=999/10000: a quota of 999 us is not in 1000..10000; nothing changed' share set job=5 max=999/10000
 	wrong 'max=10001/10000: a quota of 10001 us is not in 1000..10000' share set job=5 max=10001/10000
 	wrong 'speed=5 is neither weight=N nor min=PERCENT nor max=PERCENT; nothing changed' share set job=5 speed=5
+	wrong 'min=50 is more than the maximum, which is 6000 of 20000 us, 30 percent; nothing changed' share set max=30% min=50% job=5
+	wrong 'min=26 is more than the maximum, which is 5000 of 20000 us, 25 percent; nothing changed' share set job=5 min=26 max=5ms/20ms
+	wrong 'min=101% is not in 0..100 percent' share set job=5 min=101%
+	wrong 'max=30%% is neither 5..100 percent' share set job=5 max=30%%
+	wrong 'max=5ms is neither 5..100 percent' share set job=5 max=5ms
+	wrong 'max=5ms/9ms: a period of 9000 us is not in 10000..1000000' share set job=5 max=5ms/9ms
+	wrong 'max=5h/20ms is neither 5..100 percent' share set job=5 max=5h/20ms
+	wrong 'weight=5% is not in 1..10000' share set job=5 weight=5%
+	wrong 'runtime=6000 is above period=5000; nothing changed' set -p 1 runtime=6ms period=5000
+	wrong 'deadline_us=5h is neither' set -p 1 deadline_us=5h
+	wrong 'deadline_us=ms is neither' set -p 1 deadline_us=ms
+	wrong 'deadline_us=99999999999999999999s is neither' set -p 1 deadline_us=99999999999999999999s
+	wrong 'deadline_us=18446744073709551615s is neither' set -p 1 deadline_us=18446744073709551615s
+	wrong 'weight=5ms is neither' set -p 1 weight=5ms
+	wrong '1.001 s is above 1 s' hint -p 1 --for 1001ms
+	wrong 'for=5m is not from' hint -p 1 --for 5m
 	wrong 'share clear takes no word weight=5' share clear job=5 weight=5
 	wrong 'share list is of all groups' share list job=5
 	wrong '--json goes with share list' share set job=5 weight=5 --json
@@ -201,8 +216,7 @@ a_missing_module_has_a_status_and_a_remedy()
 		is "output of $args" "$(cat "$scratch/out")" ""
 	done
 	status 3 ctl doctor >"$scratch/out"
-	has "$scratch/out" "BAD  amdgpu is loaded: no"
-	has "$scratch/out" "-> modprobe amdgpu"
+	grep -qE '^BAD  (amdgpu is loaded|there is an AMD GPU): no$' "$scratch/out"
 	is "messages" "$(cat "$err")" ""
 	status 3 ctl doctor --json >"$scratch/out"
 	python3 -c 'import json, sys; d = json.load(sys.stdin); assert d["schema_version"] == 1 and d["checks"][0]["ok"] is False and d["checks"][0]["remedy"]' \
@@ -235,8 +249,58 @@ help_names_everything()
 	for command in $commands; do
 		grep -qE "^  $command( |\$)" "$scratch/help" || { echo "no $command in --help"; return 1; }
 	done
-	is "commands in --help" "$(sed -n '/^Commands:/,/^$/s/^  \([a-z-]*\) .*/\1/p' "$scratch/help" | sort -u | wc -w)" "$(echo "$commands" | wc -w)"
+	is "commands in --help" "$(sed -n '/^Commands:/,/^$/s/^  \([a-z][a-z-]*\).*/\1/p' "$scratch/help" | sort -u | wc -w)" "$(echo "$commands" | wc -w)"
 	is "version" "$(ctl --version)" "gpreemptctl $version (kfd_gpreempt)"
+	ctl help | cmp - "$scratch/help"
+	ctl -h | cmp - "$scratch/help"
+	is "lines above 100 columns" "$(awk 'length > 100' "$scratch/help")" ""
+	status 2 ctl >"$scratch/out"
+	is "output without a command" "$(cat "$scratch/out")" ""
+	[ "$(wc -l <"$err")" -le 25 ] || { echo "more than 25 lines"; cat "$err"; return 1; }
+	is "commands without one" "$(sed -n 's/^  \([a-z-]*\) .*/\1/p' "$err" | sort | xargs)" "$(echo "$commands" | xargs -n1 | sort | xargs)"
+}
+
+# Its options are those that it takes, and no line is about another command.
+help_of_a_command_is_about_that_one()
+{
+	local command
+
+	for command in $commands; do
+		status 0 ctl help "$command" >"$scratch/help"
+		ctl "$command" --help | cmp - "$scratch/help"
+		ctl -h "$command" | cmp - "$scratch/help"
+		is "messages" "$(cat "$err")" ""
+		is "usage of others in help $command" "$(sed -n '/^Usage:/,/^$/p; /^Example:/,/^$/p' "$scratch/help" | grep '^  ' | grep -v "^  gpreemptctl $command")" ""
+		grep -q '^Example:' "$scratch/help"
+	done
+	ctl help set >"$scratch/help"
+	has "$scratch/help" "  gpreemptctl set -p PID... --tree PRIORITY|CLASS"
+	has "$scratch/help" "      --tree "
+	is "options of set" "$(grep -oE '^ .* --[a-z]+' "$scratch/help" | sed -n 's/^  [- ][a-z ].* --/--/p' | xargs)" "--pid --gpu --queue --cgroup --tree"
+	is "options of doctor" "$(ctl help doctor | grep -c -e --pid -e --tree)" 0
+	wrong 'unknown command nonsense' help nonsense
+	wrong 'help takes no word b' help a b
+}
+
+mistyped_commands_are_told_what_was_meant()
+{
+	local given meant
+
+	while read -r given meant; do
+		wrong "unknown command $given; did you mean \`$meant'?" "$given"
+	done <<-'END'
+		lits list
+		polcy policy
+		reusme resume
+		acount account
+		stat status
+		probe probe-hang
+		tpo top
+	END
+	wrong "unknown command help2; did you mean \`help'?" help2
+	wrong "did you mean \`set'?" help sett
+	wrong 'unknown command foo; try: gpreemptctl help' foo
+	wrong 'unknown command ; try: gpreemptctl help' ''
 }
 
 # config STATUS MESSAGE...: what apply --check says of the file on stdin; all it says, but for rules that fit nothing on this machine
@@ -619,7 +683,7 @@ manual_pages_are_clean_and_complete()
 # complete WORDS...: what bash would offer for the last of them
 complete_words()
 {
-	bash --norc -c '. /usr/share/bash-completion/bash_completion; . "$1"; shift
+	PATH=$built:$PATH bash --norc -c '. /usr/share/bash-completion/bash_completion; . "$1"; shift
 		COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMP_LINE="$*"; COMP_POINT=${#COMP_LINE}; _gpreemptctl; printf "%s\n" "${COMPREPLY[@]}"' \
 		bash "$TOP/dist/gpreemptctl.bash-completion" gpreemptctl "$@" 2>"$err" | sort
 }
@@ -635,8 +699,17 @@ completion_offers_what_there_is()
 	is "policies" "$(complete_words policy '' | tr '\n' ' ')" "edf hpf wfq "
 	is "words of set" "$(complete_words set -p 1 '' | tr '\n' ' ')" "batch clear deadline_us= exempt= follow_stop= latency normal period= runtime= waits_for= weight= "
 	is "words of fits" "$(complete_words fits '' | tr '\n' ' ')" "period= runtime= "
-	is "options" "$(complete_words list -- | grep -v '^--\(help\|version\|usage\)$' | tr '\n' ' ')" \
-		"$(ctl --help | grep -oE -- '--[a-z-]+' | grep -vE -- '--(help|usage|version)' | sort -u | tr '\n' ' ')"
+	is "words of share set" "$(complete_words share set '' | tr '\n' ' ')" "--cgroup job= max= min= weight= "
+	is "words of share set behind one" "$(complete_words share set --cgroup a m | tr '\n' ' ')" "max= min= "
+	is "words of share clear" "$(complete_words share clear '' | tr '\n' ' ')" "--cgroup job= "
+	is "words of job set" "$(complete_words job set '' | tr '\n' ' ')" "--cgroup --pid --stay --tree "
+	is "words of job list" "$(complete_words job list '' | tr '\n' ' ')" "--cgroup --pid "
+	is "commands to help with" "$(complete_words help po)" "policy"
+	is "all options" "$(complete_words -- | tr '\n' ' ')" \
+		"$(ctl --help | grep -oE -- '--[a-z-]+' | sort -u | tr '\n' ' ')"
+	is "options of share" "$(complete_words share set -- | tr '\n' ' ')" "--cgroup --help --json "
+	is "options of policy" "$(complete_words policy hpf --g)" "--gpu"
+	is "options of apply" "$(complete_words apply -- | tr '\n' ' ')" "--check --follow --help --interval "
 	complete_words -p '' | grep -qx $$
 	is "messages" "$(cat "$err")" ""
 	! command -v shellcheck >/dev/null || shellcheck -s bash "$TOP/dist/gpreemptctl.bash-completion"
@@ -663,6 +736,8 @@ install_puts_everything_in_place()
 		./usr/lib/libgpreempt.so.1
 		./usr/lib/libgpreempt.so.1.$version
 		./usr/lib/pkgconfig/libgpreempt.pc
+		./usr/lib/systemd/system/gpreempt-metrics.service
+		./usr/lib/systemd/system/gpreempt-metrics.timer
 		./usr/lib/systemd/system/gpreempt.service
 		./usr/lib/systemd/system/gpreemptd.service
 		./usr/lib/udev/rules.d/70-kfd-gpreempt.rules
@@ -779,12 +854,16 @@ loaded()
 	done
 }
 
-# doctor_on STATUS TEXT...: what doctor says on that machine is in $scratch/out
+# doctor_on STATUS [--report FILE] TEXT...: what doctor says on that machine is in $scratch/out
 doctor_on()
 {
-	local wanted=$1 text
+	local wanted=$1 text arguments=()
 
 	shift
+	if [ "${1:-}" = --report ]; then
+		arguments=("$1" "$2")
+		shift 2
+	fi
 	status=0
 	PATH=$scratch/made-up/bin:$PATH unshare --mount bash -c '
 		set -e
@@ -792,7 +871,7 @@ doctor_on()
 			mount -t tmpfs fake "/$place"
 			cp -a "$0/${place##*/}/." "/$place/"
 		done
-		LD_PRELOAD=$2 exec "$1" doctor' "$scratch/made-up" "$prefix/usr/bin/gpreemptctl" "$scratch/device.so" >"$scratch/out" 2>"$err" || status=$?
+		LD_PRELOAD=$2 exec "$1" doctor "${@:3}"' "$scratch/made-up" "$prefix/usr/bin/gpreemptctl" "$scratch/device.so" "${arguments[@]}" >"$scratch/out" 2>"$err" || status=$?
 	is "messages" "$(cat "$err")" ""
 	is "exit status" "$status" "$wanted"
 	for text; do
@@ -805,6 +884,71 @@ can_make_up_a_machine()
 	unshare --mount true 2>/dev/null || skip "no mount namespace can be made here"
 	[ -e "$scratch/device.so" ] || gcc -O2 -Wall -Wextra -Werror -shared -fPIC -I"$TOP/include/uapi" -I"$TOP/integrations/common" -I"$TOP/lib" \
 		-o "$scratch/device.so" "$TOP/tools/testing/integrations/device.c" "$TOP/integrations/common/place.c" "$TOP/lib/parse.c" "$TOP/lib/gpreempt.c" -ldl
+}
+
+# pci BDF VENDOR CLASS: a device of the machine in $scratch/made-up
+pci()
+{
+	mkdir -p "$scratch/made-up/sys/bus/pci/devices/$1"
+	echo "$2" >"$scratch/made-up/sys/bus/pci/devices/$1/vendor"
+	echo "$3" >"$scratch/made-up/sys/bus/pci/devices/$1/class"
+}
+
+doctor_knows_machines_without_a_gpu()
+{
+	can_make_up_a_machine
+	new_machine
+	rm -r "$scratch/made-up/sys/module/amdgpu"
+	doctor_on 3 "BAD  there is an AMD GPU: no" "-> nothing can be scheduled on this machine"
+	not grep modprobe "$scratch/out"
+	# Another maker's, and AMD's sound
+	pci 0000:01:00.0 0x10de 0x030200
+	pci 0000:02:00.1 0x1002 0x040300
+	doctor_on 3 "BAD  there is an AMD GPU: no"
+	pci 0000:c1:00.0 0x1002 0x038000
+	doctor_on 3 "BAD  amdgpu is loaded: no" "-> modprobe amdgpu"
+	rm -r "$scratch/made-up/sys/bus/pci/devices/0000:c1:00.0"
+	pci 0000:c2:00.0 0x1002 0x120000
+	doctor_on 3 "BAD  amdgpu is loaded: no"
+	# What is loaded has found what there is.
+	new_machine
+	loaded ""
+	doctor_on 3 "ok   amdgpu is loaded: yes"
+}
+
+# A made-up machine, and a program whose command line and environment are nobody's business
+doctor_reports_without_secrets()
+{
+	local file=$scratch/report.txt program made=$scratch/made-up word
+
+	can_make_up_a_machine
+	new_machine
+	loaded "" gpreempt_enable=Y kfd_gpreempt_version="$version" num_kcq=8
+	kfd_node 1 51234 "simd_count=320 num_cp_queues=24"
+	mkdir -p "$made/sys/class/kfd/kfd/gpreempt/51234/tunables" "$made/sys/kernel/debug/kfd"
+	echo 12 >"$made/sys/class/kfd/kfd/gpreempt/51234/checks"
+	echo 80 >"$made/sys/class/kfd/kfd/gpreempt/51234/tunables/poll_us"
+	echo "node 51234 polling" >"$made/sys/kernel/debug/kfd/gpreempt_dump"
+	printf '#!/bin/sh\necho "[1.0] amdgpu: made up"\necho "[2.0] usb: other"\n' >"$made/bin/dmesg"
+	chmod +x "$made/bin/dmesg"
+	PASSWORD=secret1 sleep 600.0 600.2 &
+	program=$!
+	kfd_queues $program 51234 0 0
+	doctor_on 1
+	cp "$scratch/out" "$scratch/answers"
+	doctor_on 1 --report "$file" "$file has versions, " "Left out: their command lines and environments"
+	kill $program
+	is "mode" "$(stat -c %a "$file")" 600
+	for word in "gpreemptctl $version" "kfd_gpreempt $version" "num_kcq 8" "checks 12" "poll_us 80" "node 51234 polling" "amdgpu: made up" "$program (sleep)"; do
+		has "$file" "$word"
+	done
+	sed -n '/^== doctor/,/^$/p' "$file" | sed '1d;$d' | diff "$scratch/answers" -
+	not grep -nE "secret|600\.2|usb" "$file"
+	# What is there is not written over.
+	status 1 ctl doctor --report "$file" >"$scratch/out"
+	has "$err" "$file: File exists"
+	wrong 'doctor: --json or --report, not both' doctor --json --report "$file"
+	wrong 'list does not take --report' list --report "$file"
 }
 
 doctor_knows_whose_driver_it_is()
@@ -1215,16 +1359,6 @@ uninstall_takes_it_away_again()
 	is "files" "$(installed_files)" ./etc/gpreempt.conf
 }
 
-unit_is_what_systemd_expects()
-{
-	command -v systemd-analyze >/dev/null || skip "systemd-analyze is not installed"
-	# The program has to be where the unit says.
-	sed "s|=/usr/bin|=$prefix/usr/bin|" "$prefix/usr/lib/systemd/system/gpreempt.service" >"$scratch/gpreempt.service"
-	unit_is_clean "$scratch/gpreempt.service"
-	sed -i 's/^RestartSec=/RestartSeconds=/' "$scratch/gpreempt.service"
-	systemd-analyze verify --man=no "$scratch/gpreempt.service" 2>&1 | grep -q RestartSeconds
-}
-
 exported()
 {
 	nm -D --defined-only "$prefix/usr/lib/libgpreempt.so" | sed -n 's/.* T \([^@]*\).*/\1/p' | sort
@@ -1294,13 +1428,15 @@ scripts_are_clean()
 	linted tools/testing/gpreemptctl/*.sh tools/testing/deps.sh
 }
 
-plan 39
+plan 42
 must builds_without_warnings builds_without_warnings
 tap builds_into_one_folder_take_turns builds_into_one_folder_take_turns
 tap wrong_usage_is_told wrong_usage_is_told
 tap a_missing_module_has_a_status_and_a_remedy a_missing_module_has_a_status_and_a_remedy
 tap doctor_knows_kernel_series doctor_knows_kernel_series
 tap help_names_everything help_names_everything
+tap help_of_a_command_is_about_that_one help_of_a_command_is_about_that_one
+tap mistyped_commands_are_told_what_was_meant mistyped_commands_are_told_what_was_meant
 tap a_good_configuration_is_not_mentioned a_good_configuration_is_not_mentioned
 tap bad_lines_are_told_one_by_one bad_lines_are_told_one_by_one
 tap rules_that_can_never_fit_are_told rules_that_can_never_fit_are_told
@@ -1316,6 +1452,8 @@ tap manual_pages_are_clean_and_complete manual_pages_are_clean_and_complete
 tap completion_offers_what_there_is completion_offers_what_there_is
 must install_puts_everything_in_place install_puts_everything_in_place
 tap doctor_knows_secure_boot doctor_knows_secure_boot
+tap doctor_knows_machines_without_a_gpu doctor_knows_machines_without_a_gpu
+tap doctor_reports_without_secrets doctor_reports_without_secrets
 tap doctor_knows_whose_driver_it_is doctor_knows_whose_driver_it_is
 tap device_node_has_the_rights_of_dev_kfd device_node_has_the_rights_of_dev_kfd
 tap who_may_not_open_it_is_told_what_does who_may_not_open_it_is_told_what_does
@@ -1328,7 +1466,6 @@ tap doctor_knows_amds_own_eviction doctor_knows_amds_own_eviction
 tap doctor_knows_the_version_of_cgroups doctor_knows_the_version_of_cgroups
 tap hook_needs_no_cgroup_v2 hook_needs_no_cgroup_v2
 tap metrics_name_the_device_as_others_do metrics_name_the_device_as_others_do
-tap unit_is_what_systemd_expects unit_is_what_systemd_expects
 tap library_exports_what_its_map_and_header_say library_exports_what_its_map_and_header_say
 tap library_has_no_state library_has_no_state
 tap programs_build_against_what_is_installed programs_build_against_what_is_installed

@@ -555,6 +555,129 @@ devices_have_the_names_that_they_are_sold_under()
 	named gfx90a
 }
 
+# Nine GPUs: two devices of one kind, of which one has two partitions; five more; the one with the last address is the first node
+many_gpus()
+{
+	local i
+
+	new_machine
+	node 0 0 - "simd_count=0"
+	node 2 51234 0000:c1:00.0 "location_id=49408 domain=0 drm_render_minor=128 unique_id=14763018195029396870 device_id=29711"
+	node 3 51235 0000:c6:00.0 "location_id=50688 domain=0 drm_render_minor=129 unique_id=11 gfx_target_version=90402"
+	node 4 51236 0000:c6:00.0 "location_id=50691 domain=0 drm_render_minor=130 unique_id=11 gfx_target_version=90402"
+	for i in 0 1 2 3 4; do
+		node $((i + 5)) $((51240 + i)) "0000:d$i:00.0" "location_id=$((0xd000 + i * 256)) domain=0 drm_render_minor=$((131 + i)) gfx_target_version=90010"
+	done
+	node 1 4 0001:01:00.0 "location_id=256 domain=1 drm_render_minor=140 gfx_target_version=110000"
+	pci 0000:c1:00.0 device 0x740f
+	pci 0000:c1:00.0 revision 0x02
+}
+
+# is_gpu GPU_IDS NAME...: each of these names
+is_gpu()
+{
+	local name
+
+	for name in "${@:2}"; do
+		view policy -g "$name"
+		is "$name" "$(awk '{ print $1 }' "$scratch/out" | xargs)" "$1"
+	done
+}
+
+gpus_are_found_by_any_name()
+{
+	many_gpus
+	is_gpu 51234 51234 0xc822 0xC822 0 node2 0000:c1:00.0 c1:00.0 C1:00.0 renderD128 /dev/dri/renderD128 cce0c6d49f5b0d86 0xcce0c6d49f5b0d86 \
+		GPU-cce0c6d49f5b0d86 ccff740f-0000-1000-80e0-c6d49f5b0d86 MI210 mi210 "AMD Instinct MI210"
+	# Partitions: each has the address with its number as the function.
+	is_gpu 51235 1 node3 c6:00.0 renderD129
+	is_gpu 51236 2 node4 c6:00.3 0000:c6:00.3 renderD130
+	# amd-smi's order is that of addresses, not of nodes.
+	is_gpu 4 8 node1 0x4 0001:01:00.0 gfx1100
+	is_gpu "51234 51241" 0,d1:00.0 d1:00.0,0 0,0,51241
+	is_gpu "51234 51240 51241 51242" 0,3-5
+	is_gpu "4 51234 51235 51236 51240 51241 51242 51243 51244" all ALL 0-8
+	view policy -g 0 -g 3-5
+	is "several -g" "$(awk '{ print $1 }' "$scratch/out" | xargs)" "51234 51240 51241 51242"
+}
+
+# no_gpu STATUS NAME TEXT...: what is said of it
+no_gpu()
+{
+	local text
+
+	status "$1" "$built/view" policy -g "$2" >"$scratch/out"
+	is "output" "$(cat "$scratch/out")" ""
+	for text in "${@:3}"; do
+		has "$err" "$text"
+	done
+}
+
+unknown_and_ambiguous_gpus_are_told()
+{
+	local first="  0: 0xc822 (51234), node2, 0000:c1:00.0, renderD128, ccff740f-0000-1000-80e0-c6d49f5b0d86, AMD Instinct MI210"
+	local third="  2: 0xc824 (51236), node4, 0000:c6:00.3, renderD130" last="  8: 0x4 (4), node1, 0001:01:00.0, renderD140, gfx1100" name
+
+	many_gpus
+	for name in 9 51237 node10 c2:00.0 c6:00.1 01:00.0 renderD127 0-9 9-10 0,9 MI300 x 42 "" 0,,1; do
+		no_gpu 1 "$name" "no such GPU; there are, by index:" "$first" "$third" "$last"
+		is "messages of $name" "$(wc -l <"$err")" 10
+	done
+	no_gpu 2 5-3 "gpu 5-3: 5 is above 3; nothing changed"
+	no_gpu 2 gfx942 "gpu gfx942: it may be one of these; nothing changed:" "$third"
+	is "messages" "$(wc -l <"$err")" 3
+	# Partitions share the chip.
+	no_gpu 2 000000000000000b "it may be one of these" "$third"
+	# The one's gpu_id is the other's index.
+	no_gpu 2 4 "it may be one of these" "$last" "  4: 0xc829 (51241)"
+	status 2 "$built/view" probe-hang -p 1 -g 0,1
+	has "$err" "probe-hang takes one GPU, not 51234 and 51235"
+	rmdir "$MACHINE/sys/class/kfd/kfd/gpreempt/51235"
+	no_gpu 1 1 "gpu 51235: kfd_gpreempt does not schedule it: no such GPU"
+	# Without any, a number is the kernel's to judge.
+	new_machine
+	no_gpu 1 renderD128 "gpu renderD128: no such GPU: there is none for compute here, or none is visible"
+	no_gpu 1 51234 "gpu 51234: no such GPU"
+}
+
+# Each GPU has its own, and one that refuses a value does not keep others from it.
+several_gpus_are_tuned()
+{
+	local gpreempt=$MACHINE/sys/class/kfd/kfd/gpreempt parameters=$MACHINE/sys/module/amdgpu/parameters id
+
+	many_gpus
+	mkdir -p "$parameters"
+	echo Y >"$parameters/gpreempt_enable"
+	echo 1000 >"$parameters/gpreempt_poll_us"
+	for id in 51234 51235 51240; do
+		mkdir -p "$gpreempt/$id/tunables"
+		echo polling >"$gpreempt/$id/state"
+		echo 1000 >"$gpreempt/$id/tunables/poll_us"
+	done
+	view tune -g 0,1,3 poll_us=2000
+	is "output" "$(cat "$scratch/out")" ""
+	is "values" "$(cat "$gpreempt"/{51234,51235,51240}/tunables/poll_us "$parameters/gpreempt_poll_us" | xargs)" "2000 2000 2000 1000"
+	view tune -g 0,3
+	is "output" "$(paste -sd, "$scratch/out")" "gpu 51234:,poll_us=2000,,gpu 51240:,poll_us=2000"
+	view tune -g 0,3 --json
+	is "JSON" "$(tr -d ' \n' <"$scratch/out")" \
+		'{"schema_version":1,"nodes":[{"gpu_id":51234,"tunables":{"poll_us":"2000"}},{"gpu_id":51240,"tunables":{"poll_us":"2000"}}]}'
+	view tune -g 0 --json
+	is "JSON of one" "$(tr -d ' \n' <"$scratch/out")" '{"schema_version":1,"gpu_id":51234,"tunables":{"poll_us":"2000"}}'
+	# With a unit, which the file has not
+	echo 9999 >"$gpreempt/51234/tunables/poll_us"
+	echo 9999 >"$gpreempt/51234/tunables/relief_ms"
+	echo 10 >"$gpreempt/51234/tunables/overhead_pct"
+	view tune -g 0 poll_us=4ms gpreempt_relief_ms=2s overhead_pct=50%
+	is "values" "$(cat "$gpreempt"/51234/tunables/{poll_us,relief_ms,overhead_pct} | xargs)" "4000 2000 50"
+	view tune -g 0 relief_ms=5000us
+	is "value" "$(head -c 1 "$gpreempt/51234/tunables/relief_ms")" 5
+	rm "$gpreempt/51235/tunables/poll_us"
+	status 2 "$built/view" tune -g 0,1,3 poll_us=3000
+	is "message" "$(cat "$err")" "gpreemptctl: gpu 51235: there is no tunable poll_us; gpreemptctl tune lists them"
+	is "values" "$(cat "$gpreempt"/{51234,51240}/tunables/poll_us | xargs)" "3000 3000"
+}
+
 # Whoever is in a pid namespace is told other numbers than KFD's files have.
 rings_are_those_of_the_process_and_no_other()
 {
@@ -927,9 +1050,12 @@ filters_leave_the_same_in_text_csv_and_json()
 	left 4001,4001, -p 4001
 	left 4001,4002,4001, -p 4002,4001
 	left 4001,4002,4001, -p 4002 -p 4001
+	left 4001,4002,4001, -p 4002 4001
 	left 3934101,3934101, -u root
 	left 4001,4002,4001,6000, -u 65001,65002
 	left 4001,6000, -g 51235
+	left 4001,6000, -g 1
+	left 3934101,3934101,4001,4002,5000,4001,6000, -g 51235,0
 	left 3934101,3934101,4001,4002,4001, --job 7
 	left "" --job 8,9
 	left 4001,4002, --state preempted
@@ -940,6 +1066,7 @@ filters_leave_the_same_in_text_csv_and_json()
 	left 4001,4001, --cgroup '/sys/fs/cgroup/system.slice/*/job_*/step_0/user/task_0'
 	left 3934101,3934101, --cgroup 'system.slice/docker-*'
 	left 6000, --cgroup /kubepods.slice
+	left 3934101,3934101,6000, --cgroup /kubepods.slice --cgroup 'system.slice/docker-*'
 	left 4001, -p 4001 -g 51235 --state active -u 65001 --job 7 --cgroup system.slice
 	left 4001, -p 4001 -g 51234 -q 0
 	left "" -p 1
@@ -980,8 +1107,9 @@ unknown_users_and_states_are_refused_by_name()
 	refused "job=0 is not a number from 1 to 18446744073709551615" account --job 7,0
 	refused "pid=x is not a number from 1 to 2147483647" events -p 1,x
 	many=$(seq -s , 65)
-	refused "pid=65 is one more than 64, which may be named" list -p "$many"
-	refused "set takes one process, and 2 are named" set -p 1,2 5
+	refused "job=65 is one more than 64, which may be named" list --job "$many"
+	refused "a queue is named by -p PID -g GPU -q QUEUE" list -p 4001 -g 51234,51235 -q 0
+	refused "queue 0 is of one process, not of 4001 and 4002" why -p 4001,4002 -g 51234 -q 0
 	refused "account does not take --state" account --state idle
 }
 
@@ -997,6 +1125,8 @@ the_account_is_filtered_as_well()
 	is "job" "$(table account -o whose,id --no-headers --job 7)" "job 7,process 4001,"
 	is "cgroup" "$(table account -o whose,name --no-headers --cgroup 'system.slice/slurm*')" \
 		"cgroup /system.slice/slurmstepd.scope/job_1234/step_0/user/task_0,process train,"
+	is "GPUs" "$(table account node -o gpu --no-headers -g 51235)" "51235,"
+	is "several" "$(table account node -o gpu --no-headers -g 1,0)" "51234,51235,"
 	is "sorted" "$(table account node -o gpu,busy_s --sort -busy_s)" "GPU BUSY_S,51235 13.330,51234 3.500,"
 	view account --csv --job 7 -o kind,job,busy_ns
 	is "csv" "$(tr '\n' ' ' <"$scratch/out")" "kind,job,busy_ns job,7,3500000000 process,7,0 "
@@ -1433,7 +1563,7 @@ scripts_are_clean()
 	linted tools/testing/gpreemptctl/view.sh
 }
 
-plan 52
+plan 55
 must builds_without_warnings builds_without_warnings
 tap cgroups_name_containers cgroups_name_containers
 tap cgroups_name_pods cgroups_name_pods
@@ -1452,6 +1582,9 @@ tap json_has_all_of_it json_has_all_of_it
 tap nothing_to_list_is_a_table_without_lines nothing_to_list_is_a_table_without_lines
 tap status_says_slots_and_devices status_says_slots_and_devices
 tap devices_have_the_names_that_they_are_sold_under devices_have_the_names_that_they_are_sold_under
+tap gpus_are_found_by_any_name gpus_are_found_by_any_name
+tap unknown_and_ambiguous_gpus_are_told unknown_and_ambiguous_gpus_are_told
+tap several_gpus_are_tuned several_gpus_are_tuned
 tap rings_are_those_of_the_process_and_no_other rings_are_those_of_the_process_and_no_other
 tap metrics_have_the_labels_of_jobs metrics_have_the_labels_of_jobs
 tap more_processes_are_no_more_series more_processes_are_no_more_series

@@ -166,13 +166,6 @@ manual_page_is_clean_and_complete()
 	done <"$scratch/settings"
 }
 
-unit_is_what_systemd_expects()
-{
-	command -v systemd-analyze >/dev/null || skip "systemd-analyze is not installed"
-	sed "s|@PREFIX@/sbin|$built|" "$TOP/dist/gpreemptd.service.in" >"$scratch/gpreemptd.service"
-	unit_is_clean "$scratch/gpreemptd.service"
-}
-
 scripts_are_clean()
 {
 	linted tools/testing/gpreemptd/*.sh
@@ -186,7 +179,6 @@ tap a_missing_module_has_a_status_and_a_remedy a_missing_module_has_a_status_and
 tap policy_is_the_environments_if_the_file_names_none policy_is_the_environments_if_the_file_names_none
 tap sighup_has_the_file_read_again sighup_has_the_file_read_again
 tap manual_page_is_clean_and_complete manual_page_is_clean_and_complete
-tap unit_is_what_systemd_expects unit_is_what_systemd_expects
 tap scripts_are_clean scripts_are_clean
 stop_leftover
 echo "1..$count"

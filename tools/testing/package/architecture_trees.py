@@ -54,8 +54,8 @@ TREES = {
         "circles": ["doctor -> driver", "doctor -> programs", "usage_metrics -> stats"],
         "names": {
             "account.c": 13, "apply.c": 24, "doctor.c": 14, "driver.c": 5, "events.c": 3,
-            "hold.c": 1, "identity.c": 8, "job.c": 8, "list.c": 5, "main.c": 6, "origin.c": 12,
-            "output.c": 1, "probe.c": 14, "process.c": 3, "programs.c": 10, "report.c": 16, "set.c": 8,
+            "hold.c": 1, "identity.c": 8, "job.c": 8, "list.c": 5, "main.c": 5, "origin.c": 12,
+            "output.c": 1, "probe.c": 14, "process.c": 3, "programs.c": 10, "report.c": 16, "set.c": 7,
             "share.c": 8, "stats.c": 16, "sysfs.c": 2, "top.c": 9, "tree.c": 7, "tune.c": 10, "usage.c": 7,
             "usage_metrics.c": 7, "verdict.c": 9, "workload.c": 6,
         },

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# documentation.sh - the documentation builds without a warning; it names every tunable, file, command, option and metric; alert rules and
-# dashboard speak of metrics that there are; every file says its licence
+# documentation.sh - the documentation builds without a warning, and its links lead somewhere; it names every tunable, file, command, option and
+# metric; alert rules and dashboard speak of metrics that there are
 #
 # Builds into $BUILD/htmldocs. Parameters and commands against their own references: suite source.
 . "$(dirname "$0")/lib.sh"
@@ -19,6 +19,54 @@ builds()
 {
 	"$TOP/Documentation/build" "$html"
 	is "pages" "$(( $(find "$html" -name '*.html' | wc -l) > 20 ))" 1
+}
+
+# Links, and what a forge shows: it executes no includes, and knows no roles of Sphinx.
+pages_hold()
+{
+	"$TOP/tools/testing/package/pages.py" "${1:-$TOP/Documentation}" "${2:-$html}" >"$scratch/pages"
+	is "mistakes" "$(cat "$scratch/pages")" ""
+}
+
+page_mistakes_are_seen()
+{
+	local want
+
+	mkdir -p "$scratch/pages-copy" "$scratch/pages-html"
+	cp "$TOP"/Documentation/*.rst "$scratch/pages-copy/"
+	printf '\nSee design.rst and :doc:`faq`.\n\n.. include:: faq.rst\n' >>"$scratch/pages-copy/testing.rst"
+	sed -i '/<faq.rst>/d' "$scratch/pages-copy/index.rst"
+	echo '<a href="a.html#no">x</a> <a href="b.html">y</a> <ul><li></li></ul>' >"$scratch/pages-html/a.html"
+	not pages_hold "$scratch/pages-copy" "$scratch/pages-html"
+	for want in "design.rst is no link" "does not show :doc:\`faq\`" "does not show .. include::" "no sentence about faq.rst" \
+		"a.html#no has no such section" "b.html is not there" "1 empty bullets"; do
+		grep -qF "$want" "$scratch/pages" || { echo "not seen: $want"; return 1; }
+	done
+}
+
+generated()
+{
+	"$TOP/Documentation/rules.py" --check
+	"$TOP/Documentation/tunables.py" --check
+}
+
+# As bench.py --document does, with what a made-up run has reached: nothing.
+tables_are_put()
+{
+	PYTHONPATH=$TOP/tools/testing/bench:$TOP/tools/testing python3 - "$TOP/Documentation/performance.rst" <<-'END'
+		import re, sys
+		import document
+		with open(sys.argv[1]) as f:
+		    page = f.read()
+		bench = {"summary": {}, "thresholds": [], "model": {"device": "made up " * 20}}
+		new = document.put_tables(page, bench)
+		parts = re.findall(r"(?s)\.\. begin (\w+)\n\n(.*?)\n\n\.\. end \1\n", new)
+		assert [name for name, _ in parts] == ["GOALS", "THRESHOLDS", "MODEL"], parts
+		assert "made up" in parts[2][1] and "8.9 us" not in parts[0][1] and "1.026" not in parts[1][1], parts
+		assert not re.search(r" -( |$)", "".join(table for _, table in parts), re.M), "a bullet for a cell"
+		assert max(map(len, parts[2][1].split("\n"))) <= 100, "a long line"
+		assert document.put_tables(new, bench) == new
+	END
 }
 
 warnings_count()
@@ -119,10 +167,17 @@ rules()
 		      - { series: 'gpreempt_resume_seconds_sum{instance="a",gpu_id="3"}', values: "0+2x60" }
 		      - { series: 'gpreempt_relief_slices_total{instance="a",gpu_id="4"}', values: "0+58x60" }
 		      - { series: 'gpreempt_relief_slices_total{instance="a",gpu_id="5"}', values: "0+10x60" }
+		      - { series: 'node_textfile_mtime_seconds{instance="a",file="/var/lib/prometheus/node-exporter/gpreempt.prom"}', values: "0+60x60" }
+		      - { series: 'node_textfile_mtime_seconds{instance="b",file="gpreempt.prom"}', values: "0+60x40 2400+0x20" }
+		      - { series: 'node_textfile_mtime_seconds{instance="b",file="apt.prom"}', values: "0+0x60" }
 		    promql_expr_test:
+		      - expr: count by (alertname, instance) (ALERTS{alertname="GpreemptMetricsOld"})
+		        eval_time: 41m
+		        exp_samples: []
 		      - expr: count by (alertname, gpu_id) (ALERTS{alertstate="firing"})
 		        eval_time: 50m
 		        exp_samples:
+		          - { labels: '{alertname="GpreemptMetricsOld"}', value: 1 }
 		          - { labels: '{alertname="GpreemptNodeOff", gpu_id="1"}', value: 1 }
 		          - { labels: '{alertname="GpreemptExcessive", gpu_id="2"}', value: 1 }
 		          - { labels: '{alertname="GpreemptStarvation", gpu_id="4"}', value: 1 }
@@ -238,37 +293,92 @@ used()
 	"$promtool" test rules "$scratch/used.yml"
 }
 
-# Names in rules and dashboard, without what Prometheus adds to summaries.
+# query TITLE: that of the dashboard's panel, for all GPUs
+query()
+{
+	python3 -c 'import json, sys
+panel, = [p for p in json.load(open(sys.argv[1]))["panels"] if p["title"] == sys.argv[2]]
+print(panel["targets"][0]["expr"].replace("$instance", ".*").replace("$bdf", ".*").replace("$__rate_interval", "5m"))' "$TOP/dist/grafana-dashboard.json" "$1"
+}
+
+# What the dashboard says of who waits and who is off
+dashboard()
+{
+	local title none='container_engine="",container_id=""' gpu='bdf="0000:c1:00.0",device_name="gfx942"' job
+
+	[ -x "$promtool" ] || skip "promtool is not there: tools/testing/deps.sh"
+	job="gpreempt_job=\"\",uid=\"1000\",$none,pod_uid=\"\",slurm_job=\"7\",slurm_step=\"0\""
+	for title in "Who waits" "Who is off"; do
+		grep -q "\"title\": \"$title\"" "$TOP/dist/grafana-dashboard.json" || { echo "no row $title"; return 1; }
+	done
+	cat >"$scratch/dashboard.yml" <<-END
+		evaluation_interval: 1m
+		tests:
+		  - interval: 1m
+		    input_series:
+		      - { series: 'gpreempt_device_info{instance="a",gpu_id="51234",gpu_partition_id="0",$gpu}', values: "1+0x30" }
+		      - { series: 'gpreempt_node_info{instance="a",gpu_id="51234",state="polling",backend="hws",policy="hpf"}', values: "1+0x30" }
+		      - { series: 'gpreempt_node_waiting_seconds_total{instance="a",gpu_id="51234"}', values: "0+30x30" }
+		      - { series: 'gpreempt_workload_queues{instance="a",gpu_id="51234",state="preempted",$job,$gpu}', values: "2+0x30" }
+		      - { series: 'gpreempt_workload_queues{instance="a",gpu_id="51234",state="active",$job,$gpu}', values: "1+0x30" }
+		      - { series: 'gpreempt_workload_queues{instance="b",gpu_id="51234",state="preempted",$job,$gpu}', values: "0+0x30" }
+		      - { series: 'gpreempt_cgroup_waiting_seconds_total{instance="a",gpu_id="51234",bdf="0000:c1:00.0",cgroup="11"}', values: "0+30x30" }
+		      - { series: 'gpreempt_cgroup_preempted_seconds_total{instance="a",gpu_id="51234",bdf="0000:c1:00.0",cgroup="11"}', values: "0+15x30" }
+		      - { series: 'gpreempt_cgroup_info{instance="a",cgroup="11",$none,pod_uid="",slurm_job="7",slurm_step="0"}', values: "1+0x30" }
+		    promql_expr_test:
+		      - expr: '$(query "Work waits for a GPU: pods, containers and Slurm jobs")'
+		        eval_time: 20m
+		        exp_samples:
+		          - { labels: '{instance="a",bdf="0000:c1:00.0",slurm_job="7"}', value: 0.5 }
+		      - expr: '$(query "Work waits for a GPU: all of each")'
+		        eval_time: 20m
+		        exp_samples:
+		          - { labels: '{instance="a",gpu_id="51234",gpu_partition_id="0",bdf="0000:c1:00.0"}', value: 0.5 }
+		      - expr: '$(query "Queues off their GPU now")'
+		        eval_time: 20m
+		        exp_samples:
+		          - { labels: '{instance="a",bdf="0000:c1:00.0",uid="1000",slurm_job="7",slurm_step="0"}', value: 2 }
+		      - expr: '$(query "Time off a GPU: pods, containers and Slurm jobs")'
+		        eval_time: 20m
+		        exp_samples:
+		          - { labels: '{instance="a",bdf="0000:c1:00.0",slurm_job="7"}', value: 0.25 }
+		      - expr: '$(query "State of the nodes")'
+		        eval_time: 20m
+		        exp_samples:
+		          - { labels: '{instance="a",gpu_id="51234",gpu_partition_id="0",$gpu,state="polling",backend="hws",policy="hpf"}', value: 1 }
+	END
+	"$promtool" test rules "$scratch/dashboard.yml"
+}
+
+# No legend is a number that nobody knows: KFD's of a GPU.
+legends()
+{
+	not grep -n '"legendFormat".*{{gpu_id}}' "$TOP/dist/grafana-dashboard.json"
+	is "panels without a query for their GPU's name" "$(python3 -c 'import json, sys
+for p in json.load(open(sys.argv[1]))["panels"]:
+    for t in p.get("targets", []):
+        if "bdf" not in t["expr"]:
+            print(p["title"])' "$TOP/dist/grafana-dashboard.json")" ""
+}
+
+# Names in rules and dashboard, but for a label, without what Prometheus adds to summaries.
 known_metrics()
 {
 	metrics >"$scratch/metrics"
 	python3 -c 'import json, sys; assert len(json.load(open(sys.argv[1]))["panels"]) > 5' "$TOP/dist/grafana-dashboard.json"
 	for f in prometheus-rules.yml grafana-dashboard.json; do
-		grep -E '"?(expr|query)"?:' "$TOP/dist/$f" | grep -oE 'gpreempt_[a-z_]+' | sed -E 's/_seconds_(sum|count)$/_seconds/' | sort -u >"$scratch/used"
+		grep -E '"?(expr|query)"?:' "$TOP/dist/$f" | grep -oE 'gpreempt_[a-z_]+' | grep -vx gpreempt_job | sed -E 's/_seconds_(sum|count)$/_seconds/' | sort -u >"$scratch/used"
 		[ "$(wc -l <"$scratch/used")" -gt 5 ]
 		is "unknown metrics in $f" "$(comm -23 "$scratch/used" "$scratch/metrics" | tr '\n' ' ')" ""
 	done
 }
 
-licences()
-{
-	local name
-
-	cd "$TOP"
-	# Formats without comments, patches, samples, and pages of the front.
-	git ls-files 2>/dev/null | grep -vE '\.(md|json|json\.in|table|scd|patch|pc\.in)$|^debian/|^LICENSES/|^\.|^Documentation/ABI/|\.conf$|\.(allow|config|kconfig)$' >"$scratch/files"
-	[ -s "$scratch/files" ] || skip "no git"
-	while read -r f; do
-		[ ! -f "$f" ] || head -n 4 "$f" | grep -q 'SPDX-License-Identifier' || echo "$f"
-	done <"$scratch/files" >"$scratch/without"
-	is "files without a licence" "$(tr '\n' ' ' <"$scratch/without")" ""
-	for name in $(xargs -d '\n' -a "$scratch/files" sed -n 's/.*SPDX-License-Identifier: *\([A-Za-z0-9.-]*\).*/\1/p' | sort -u); do
-		[ -e "LICENSES/$name" ] || { echo "no LICENSES/$name"; return 1; }
-	done
-}
-
-plan 10
+plan 15
 must "the documentation builds without a warning" builds
+tap "pages made from sources are up to date" generated
+tap "links lead somewhere, and a forge shows all that is on a page" pages_hold
+tap "mistakes in pages would be seen" page_mistakes_are_seen
+tap "the bench writes its tables into the page, with no bullet for a cell" tables_are_put
 tap "a warning fails the build" warnings_count
 tap "every parameter, tunable, file, ioctl, option, function and metric is named in it" everything_is_named
 tap "something that is not would be missed" something_is_missed
@@ -276,6 +386,7 @@ tap "the alert rules are right, and fire when they should" rules
 tap "queries that join with AMD's exporter find the same device there" joins
 tap "the query for pods finds their names" pods
 tap "the queries for time used find pods and Slurm jobs" used
+tap "the dashboard says who waits and who is off" dashboard
+tap "the dashboard calls GPUs by their PCI address" legends
 tap "rules and dashboard use metrics that there are" known_metrics
-tap "every file names a licence whose text is there" licences
 finish

@@ -22,9 +22,9 @@ copy=$place/kfd_gpreempt
 declare -A files=(
 	[NO_HWS]=nohws [CONTROL]=control [WAKE]=wake [ACCOUNT]=account
 	[IDLE]="rules/idle.[ch] rules/crowd.[ch]" [SHARES]="rules/share.[ch] rules/group.[ch]" [JOBS]="rules/job.[ch] rules/gang.c rules/news.h"
-	[POLICIES]="rules/wfq.c rules/edf.[ch]" [STOPPED]=rules/stopped.c [NAMED]=rules/backend_named.c
+	[POLICIES]="rules/wfq.c rules/edf.[ch]" [STOPPED]=rules/stopped.c [NAMED]=rules/backend_named.c [MES]=mes
 )
-all="NO_HWS CONTROL WAKE IDLE ACCOUNT SHARES JOBS POLICIES STOPPED NAMED"
+all="NO_HWS CONTROL WAKE IDLE ACCOUNT SHARES JOBS POLICIES STOPPED NAMED MES"
 
 # remove OPTION...: makes the copy, and $options of the others. $mistake: more text of core/node.c
 remove()

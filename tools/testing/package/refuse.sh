@@ -9,6 +9,7 @@
 build=$TOP/dkms/build.sh
 series=${KVER%%.*}.$(echo "$KVER" | cut -d. -f2)
 foreign=6.1.0-40-amd64
+version=$(sed -n 's/^PACKAGE_VERSION="\(.*\)"$/\1/p' "$TOP/dkms.conf")
 out=$scratch/out
 src=$scratch/src
 
@@ -54,6 +55,106 @@ install_on_foreign()
 	refused "$out" "$TOP/dkms/install.sh" --kver $foreign --root "$scratch/root"
 	has "$out" "apt-get install $(named kernel-image) "
 	[ ! -e "$scratch/root" ]
+}
+
+install_into_destdir()
+{
+	local what
+
+	for what in install uninstall; do
+		refused "$out" env BUILD="$scratch/b" make -s -C "$TOP" "$what" DESTDIR="$scratch/root" KVER="$KVER"
+		has "$out" "cannot be installed into DESTDIR=$scratch/root"
+		has "$out" "make deb"
+	done
+	[ ! -e "$scratch/root" ]
+}
+
+# A dkms that is called is noted.
+dry_run()
+{
+	local install=("$TOP/dkms/install.sh" --kver "$KVER" --root "$scratch/root" --dry-run)
+
+	mkdir "$scratch/dkms"
+	printf '#!/bin/sh\necho "$*" >>"%s"\n' "$scratch/called" >"$scratch/dkms/dkms"
+	chmod +x "$scratch/dkms/dkms"
+	PATH=$scratch/dkms:$PATH "${install[@]}" >"$out"
+	[ ! -e "$scratch/root" ]
+	is "commands of DKMS" "$(sed -n 's/^kfd_gpreempt: would run: dkms \([a-z]* [^ ]*\) .*/\1/p' "$out" | tr '\n' ' ')" \
+		"add kfd_gpreempt/$version build kfd_gpreempt/$version install kfd_gpreempt/$version "
+	has "$out" "/usr/src/kfd_gpreempt-$version/"
+	# ... and the reverse of an installation that there is
+	mkdir -p "$scratch/root/var/lib/dkms/kfd_gpreempt/$version" "$scratch/root/usr/src/kfd_gpreempt-$version"
+	ln -s nowhere "$scratch/root/var/lib/dkms/kfd_gpreempt/$version/source"
+	find "$scratch/root" >"$scratch/before"
+	PATH=$scratch/dkms:$PATH "${install[@]}" --remove >"$out"
+	has "$out" "would run: dkms remove kfd_gpreempt/$version --all"
+	find "$scratch/root" | diff "$scratch/before" -
+	[ ! -e "$scratch/called" ] || { cat "$scratch/called"; return 1; }
+	rm -r "$scratch/root"
+	# The front door has it.
+	BUILD=$scratch/b make -s -C "$TOP" install KVER="$KVER" DRIVER=kernel DRY_RUN=1 >"$out" || true
+	has "$out" "kfd_gpreempt: dry run: nothing is changed"
+}
+
+# What make install-tools calls: programs that note how they are called stand for the system's
+reload()
+{
+	local name
+
+	unshare --mount true 2>/dev/null || skip "no mount namespace can be made here"
+	mkdir "$scratch/system"
+	for name in ldconfig udevadm systemctl; do
+		printf '#!/bin/sh\necho "%s $*" >>"%s"\n' "$name" "$scratch/reloaded" >"$scratch/system/$name"
+		chmod +x "$scratch/system/$name"
+	done
+	cat >"$scratch/install" <<-'END'
+		set -e
+		mount -t tmpfs fake /run
+		mkdir -p $RUNS
+		make -s -C "$TOP" "$@"
+	END
+	export RUNS TOP BUILD
+	RUNS="/run/udev/control /run/systemd/system" PATH=$scratch/system:$PATH SYSCONFDIR=$scratch/home/etc \
+		unshare --mount sh "$scratch/install" install-tools PREFIX="$scratch/home" >"$out"
+	is "with systemd" "$(cat "$scratch/reloaded")" "ldconfig 
+udevadm control --reload
+udevadm trigger --action=change --sysname-match=kfd_gpreempt
+systemctl daemon-reload"
+	rm "$scratch/reloaded"
+	RUNS=/run/empty PATH=$scratch/system:$PATH unshare --mount sh "$scratch/install" uninstall-tools PREFIX="$scratch/home" >"$out"
+	is "without" "$(cat "$scratch/reloaded")" "ldconfig "
+	rm "$scratch/reloaded"
+	# What is staged is another system's.
+	RUNS=/run/empty PATH=$scratch/system:$PATH unshare --mount sh "$scratch/install" install-tools DESTDIR="$scratch/stage" >"$out"
+	[ ! -e "$scratch/reloaded" ]
+	setpriv --reuid=65534 --regid=65534 --clear-groups "$TOP/dist/reload" >"$out"
+	has "$out" "as root: ldconfig; udevadm control --reload; udevadm trigger"
+}
+
+# The help has 100 columns, and each target that is no part of another.
+help_fits()
+{
+	make -s -C "$TOP" BUILD="$scratch/b" >"$out"
+	is "lines of more than 100 columns" "$(awk 'length > 100' "$out")" ""
+	sed -n 's/^\.PHONY: //p' "$TOP/Makefile" "$TOP/dkms/dkms.mk" | tr ' ' '\n' | grep -vx 'help\|tools-built' | while read -r target; do
+		grep -qE "^ .*[ ,]$target( |\$|,)" "$out" || echo "$target"
+	done >"$scratch/unsaid"
+	is "targets that the help does not name" "$(cat "$scratch/unsaid")" ""
+}
+
+# vm shell, but for the machine: a vm.py that says what it is called with
+greeting()
+{
+	mkdir -p "$scratch/top/tools/testing/vm" "$scratch/top/tools/vgpu"
+	cp "$TOP/tools/testing/vm/vm" "$scratch/top/tools/testing/vm/"
+	printf '#!/bin/sh\necho "$@"\n' >"$scratch/top/tools/vgpu/vm.py"
+	chmod +x "$scratch/top/tools/vgpu/vm.py"
+	BUILD=$scratch/b "$scratch/top/tools/testing/vm/vm" shell --gpu mi210 >"$out"
+	has "$out" "shell --append quiet --add $scratch/b/vm/profile:/etc/profile"
+	is "words" "$(busybox sh "$scratch/b/vm/profile" | wc -l)" 2
+	# In a terminal of 132 columns
+	script -qec "stty rows 40 cols 132; BUILD=$scratch/b $scratch/top/tools/testing/vm/vm shell" /dev/null >/dev/null </dev/null
+	grep -qx 'stty rows 40 cols 132' "$scratch/b/vm/profile"
 }
 
 series_removed()
@@ -275,10 +376,15 @@ dkms_failure()
 	is "files installed" "$(find "$scratch/fail/lib" -name '*.ko*')" ""
 }
 
-plan 27
+plan 32
 tap "headers and source of $KVER are accepted" matching
 tap "a series without hooks is refused, with the packages that bring one that has" no_series
 tap "install on such a kernel says the same and touches nothing" install_on_foreign
+tap "install into DESTDIR is refused, and says what takes it" install_into_destdir
+tap "a dry run says what would be done, and does nothing" dry_run
+tap "install-tools has the running system notice, and what is staged is left alone" reload
+tap "the help fits in 100 columns, and names every target" help_fits
+tap "vm shell greets with two lines, on a screen of the right size" greeting
 tap "a missing series folder is refused" series_removed
 tap "missing headers are refused" no_headers
 tap "a kernel without amdgpu is refused" no_amdgpu

@@ -210,7 +210,10 @@ old_enough()
 
 	known="Description Documentation BindsTo After Type ExecStart ExecReload Restart RestartSec RestartPreventExitStatus RuntimeDirectory"
 	known="$known CapabilityBoundingSet NoNewPrivileges ProtectSystem ProtectHome PrivateTmp PrivateNetwork RestrictAddressFamilies WantedBy"
-	sed -n 's/^\([A-Za-z]*\)=.*/\1/p' "$scratch/el8"/usr/lib/systemd/system/*.service | sort -u >"$out"
+	known="$known DeviceAllow DevicePolicy LockPersonality MemoryDenyWriteExecute PrivateMounts ProtectControlGroups ProtectKernelModules"
+	known="$known ProtectKernelTunables RestrictNamespaces RestrictRealtime SystemCallArchitectures SystemCallErrorNumber SystemCallFilter UMask"
+	known="$known ReadWritePaths WorkingDirectory SyslogLevel LogLevelMax OnActiveSec OnUnitInactiveSec AccuracySec"
+	sed -n 's/^\([A-Za-z]*\)=.*/\1/p' "$scratch/el8"/usr/lib/systemd/system/*.{service,timer} | sort -u >"$out"
 	[ "$(wc -l <"$out")" -gt 10 ]
 	is "what systemd 239 may not know" "$(echo "$known" | tr ' ' '\n' | sort | comm -13 - "$out")" ""
 	is "programs in Python" "$(grep -rlE '^#!.*python' "$scratch/el8")" ""

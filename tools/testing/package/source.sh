@@ -178,8 +178,7 @@ documented()
 	# shellcheck disable=SC2086 # words
 	undocumented $abi/sysfs-module-amdgpu-gpreempt $parameters || status=1
 	# shellcheck disable=SC2046
-	undocumented Documentation/tunables.txt $(echo "$parameters" | sed 's/^gpreempt_//') || status=1
-	grep -qx '.. include:: tunables.txt' "$TOP/Documentation/design.rst" || { echo "design.rst: without tunables.txt"; status=1; }
+	undocumented Documentation/tunables.rst $(echo "$parameters" | sed 's/^gpreempt_//') || status=1
 	# shellcheck disable=SC2046
 	undocumented $abi/sysfs-class-kfd-proc-gpreempt \
 		$(sed -n 's/^QUEUE_ATTRIBUTE(\([a-z_]*\),.*/\1/p' "$TOP/kfd_gpreempt/control/queue_sysfs.c") || status=1
@@ -397,11 +396,39 @@ kunit_misses_are_seen()
 	not kunit_has_all "$scratch/kunit.c"
 }
 
-plan 18
+# licences [FOLDER]: each file that can have one has an SPDX line, and the text is in LICENSES. There are none in JSON, in what is part
+# of another file (patches), in formats of the kernel's and of Debian's that have no comments, and in texts of licences.
+licences()
+{
+	local name
+
+	cd "${1:-$TOP}"
+	git -C "$TOP" ls-files 2>/dev/null |
+		grep -vE '\.(json|json\.in|patch)$|^LICENSES/|^Documentation/ABI/|^debian/(changelog|copyright|source/format|[^/]*\.dkms)$' >"$scratch/files"
+	[ -s "$scratch/files" ] || skip "no git"
+	while read -r f; do
+		[ ! -s "$f" ] || head -n 4 "$f" | grep -q 'SPDX-License-Identifier' || echo "$f"
+	done <"$scratch/files" >"$scratch/without"
+	none "$scratch/without" || return 1
+	for name in $(xargs -d '\n' -a "$scratch/files" sed -n 's/.*SPDX-License-Identifier: *\([A-Za-z0-9.-]*\).*/\1/p' 2>/dev/null | sort -u); do
+		[ -e "$TOP/LICENSES/$name" ] || { echo "no LICENSES/$name"; return 1; }
+	done
+}
+
+licences_are_missed()
+{
+	mkdir "$scratch/without-licence"
+	echo "a page" >"$scratch/without-licence/README.md"
+	not licences "$scratch/without-licence" >/dev/null
+}
+
+plan 20
 tap "checkpatch finds nothing in the scheduler" checkpatch
 tap "checkpatch finds nothing in the hooks" checkpatch_hooks
 tap "kernel-doc finds nothing" kernel_doc
 tap "shellcheck finds nothing" shell_clean
+tap "every file names a licence whose text is there" licences
+tap "a file without one would be missed" licences_are_missed
 tap "structures are the same for 32 and 64 bits" same_layout
 must "every source of the scheduler is compiled" built_now
 cc=$(sed -n '1s/^savedcmd_[^ ]* := //p' "${units[0]}" | sed 's/^ccache //; s/ .*//')

@@ -304,7 +304,7 @@ bool vgpu_aql_run(struct vgpu_model *m, struct vgpu_queue *q)
 		if (done <= 0)
 			break;
 		vgpu_ring_consume(m, q);
-		vgpu_ring_signal(m, q, aql_get64(p + COMPLETION_SIGNAL), m->now_ns);
+		vgpu_ring_signal(m, q, aql_get64(p + COMPLETION_SIGNAL), vgpu_begin_ns(m));
 		progress = true;
 	}
 	return progress;

@@ -89,6 +89,20 @@ bool vgpu_queue_fetch_wptr(struct vgpu_model *m, struct vgpu_queue *q, u32 as, u
 }
 
 /*
+ * Hardware sees each write of a doorbell. Between two looks the last one alone is left, and of
+ * several producers that may be the lower one: the index in memory tells what the higher one was.
+ */
+static u64 cp_highest_ring(struct vgpu_model *m, const struct vgpu_queue *q, u64 value)
+{
+	u64 wptr;
+
+	if (q->kind != VGPU_QUEUE_AQL || !q->wptr_addr ||
+	    !vgpu_vm_read64(m, vgpu_wptr_as(m, q), q->wptr_addr, &wptr) || wptr <= value)
+		return value;
+	return wptr - 1;
+}
+
+/*
  * Takes what was written since the last time. Doorbells are edges: the same value twice is two of
  * them.
  */
@@ -103,7 +117,7 @@ void vgpu_doorbell_poll(struct vgpu_model *m, struct vgpu_queue *q)
 	if (value == VGPU_DOORBELL_IDLE)
 		return;
 	m->stats.doorbells++;
-	cp_ring_parts(m, q, value);
+	cp_ring_parts(m, q, cp_highest_ring(m, q, value));
 	if (q->kind == VGPU_QUEUE_PM4)
 		vgpu_ring_heard(m, q);
 }

@@ -121,6 +121,7 @@ struct vgpu_mes {
  * @regs: register file (its own lock; see regs.h)
  * @ih: interrupt ring
  * @now_ns: device time of the event being handled
+ * @ended_ns: when the last completion was stamped, by the caller's clock
  * @queues: mapped queues and rings; the one that launched last is at the end
  * @xcc: its XCCs, config.xccs of them
  * @mes: its MES, if that schedules it
@@ -173,6 +174,7 @@ struct vgpu_model {
 
 	/* command processor only */
 	u64 now_ns;
+	u64 ended_ns;
 	struct vgpu_list queues;
 	struct vgpu_xcc *xcc;
 	struct vgpu_mes mes;

@@ -43,6 +43,12 @@ static inline u64 vgpu_now_ns(const struct vgpu_model *m)
 	return now > m->now_ns ? now : m->now_ns;
 }
 
+/* When does what is due begin? Its time may have come before what it waits for was seen to end. */
+static inline u64 vgpu_begin_ns(const struct vgpu_model *m)
+{
+	return m->ended_ns > m->now_ns ? m->ended_ns : m->now_ns;
+}
+
 static inline bool vgpu_queue_is_user_compute(const struct vgpu_queue *q)
 {
 	return q->kind != VGPU_QUEUE_SDMA && q->vmid && q->me != VGPU_ME_GFX;

@@ -95,12 +95,16 @@ void vgpu_ring_launched(struct vgpu_model *m, struct vgpu_queue *q)
 
 /*
  * When it began and ended, in ticks of the reference clock, if the runtime asked for it. The signal
- * is not complete yet.
+ * is not complete yet. Ends are of the present, so what begins afterwards begins no earlier.
  */
 static void ring_stamp(struct vgpu_model *m, const struct vgpu_queue *q, u64 signal, u64 start_ns)
 {
-	u64 stamps[2] = { start_ns / VGPU_REFERENCE_NS, vgpu_now_ns(m) / VGPU_REFERENCE_NS };
+	u64 stamps[2];
 	u32 properties;
+
+	m->ended_ns = vgpu_now_ns(m);
+	stamps[0] = start_ns / VGPU_REFERENCE_NS;
+	stamps[1] = m->ended_ns / VGPU_REFERENCE_NS;
 
 	if (vgpu_queue_runtime_read(m, q, QUEUE_PROPERTIES, &properties, sizeof(properties)) && (properties & ENABLE_PROFILING))
 		vgpu_vm_write(m, vgpu_queue_as(q), signal + SIGNAL_START, stamps, sizeof(stamps));

@@ -308,7 +308,7 @@ static bool waves_place_one(struct vgpu_model *m, struct vgpu_queue *q)
 				   NULL))
 		return false;
 	if (!d->next_wg)
-		d->start_ns = m->now_ns;
+		d->start_ns = vgpu_begin_ns(m);
 	m->stats.waves_launched += vgpu_dispatch_waves_of(d, d->next_wg);
 	if (++d->next_wg == d->workgroups)
 		waves_all_launched(m, q);

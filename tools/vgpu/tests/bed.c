@@ -48,6 +48,7 @@ static u64 now_ns(void *ctx)
 	u64 now = b->now;
 	void (*meanwhile)(void) = b->meanwhile;
 
+	b->now += b->tick_ns;
 	b->meanwhile = NULL;
 	if (meanwhile)
 		meanwhile();

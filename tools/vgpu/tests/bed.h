@@ -97,6 +97,7 @@ struct bed {
 	bool idle;		/* nothing else wants the model's CPU */
 	u64 access_ns;		/* what it takes the model to find memory: how slow it is */
 	void (*meanwhile)(void);	/* happens once, when the model has read the clock */
+	u64 tick_ns;			/* that passes each time the model has read the clock */
 	u64 next;
 	u32 irqs;
 	u64 vram_used, system_used;

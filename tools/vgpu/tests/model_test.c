@@ -538,6 +538,19 @@ TEST(doorbells_are_edges)
 	CHECK_DONE(v);
 }
 
+TEST(lower_ring_after_a_higher_one_loses_no_packet)
+{
+	struct bed_queue *q = queue_up();
+	struct bed_work *first = bed_work(b, q->p, 1, 1, 1, US), *second = bed_work(b, q->p, 1, 1, 1, US);
+
+	CHECK(bed_runlist(b, &q, 1));
+	bed_submit(b, q, first, false);
+	bed_submit(b, q, second, false);
+	b->doorbells[q->doorbell / 8] = 0;
+	CHECK_DONE(first);
+	CHECK_DONE(second);
+}
+
 static void barrier_packet(u16 type, u64 s0, u64 s1, u64 completion, u8 *p)
 {
 	u16 header = type;
@@ -571,6 +584,38 @@ TEST(grid_starts_after_its_doorbell)
 	CHECK_DONE(late_work);
 	CHECK(b->now - rung >= 100 * US + b->config.dispatch_ns);
 	CHECK(b->now - rung < 150 * US);
+}
+
+/* Start and end in ticks of the reference clock */
+static const u64 *stamps_of(const struct bed_work *w)
+{
+	return (const u64 *)((const u8 *)w->signal + 24);
+}
+
+TEST(what_waited_is_stamped_after_what_it_waited_for)
+{
+	struct bed_queue *q = queue_up();
+	struct bed_work *w[3];
+	u8 packet[64];
+	u32 i;
+
+	/* amd_queue_t: where the read index is, and that stamps are wanted */
+	*(u32 *)((u8 *)q->read_index + 8) = 128;
+	*(u32 *)((u8 *)q->read_index + 52) = 8;
+	CHECK(bed_runlist(b, &q, 1));
+	for (i = 0; i < 3; i++)
+		w[i] = bed_work(b, q->p, 1, 1, 1, 10 * US);
+	bed_submit(b, q, w[0], false);
+	barrier_packet(3, w[0]->signal_va, 0, 0, packet);
+	bed_submit_raw(b, q, packet, true);
+	bed_submit(b, q, w[1], false);
+	bed_submit(b, q, w[2], true);
+	b->tick_ns = 5 * US;
+	CHECK_DONE(w[2]);
+	for (i = 0; i < 3; i++)
+		CHECK(stamps_of(w[i])[0] && stamps_of(w[i])[0] <= stamps_of(w[i])[1]);
+	CHECK(stamps_of(w[0])[1] <= stamps_of(w[1])[0]);
+	CHECK(stamps_of(w[1])[1] <= stamps_of(w[2])[0]);
 }
 
 TEST(barriers)

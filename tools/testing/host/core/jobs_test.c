@@ -478,7 +478,7 @@ BOTH(a_removed_node_delays_no_other, "a node that goes in the middle of a job's 
 	kill_process(process_of(highs[7]));
 	kill_process(process_of(lows[7]));
 	kfd_gpreempt_node_fini(&world.nodes[7].node);
-	run(GPREEMPT_JOB_NS + MS);
+	run(GPREEMPT_LATE_NS + MS);
 	lows[7] = lows[0];
 	CHECK_EQ(nr_off(lows), 0);
 	/* And one that comes has its place. */
@@ -609,7 +609,7 @@ BOTH(a_slow_node_delays_no_other, "a node whose device does not answer for long 
 	run(5 * MS);
 	CHECK_EQ(nr_off(lows), NR_NODES);
 	mutex_lock(&node_of(6)->pass_lock);
-	run(GPREEMPT_JOB_NS + MS);
+	run(GPREEMPT_LATE_NS + MS);
 	CHECK_EQ(nr_off(lows), 1);
 	mutex_unlock(&node_of(6)->pass_lock);
 }

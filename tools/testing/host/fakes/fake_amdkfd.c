@@ -498,6 +498,62 @@ static int execute_queues_cpsch(struct device_queue_manager *dqm, enum kfd_unmap
 	return r;
 }
 
+/* ---- MES ---- */
+
+/* A device that does not answer is reset: what was on it is lost. */
+static int mes_hangs(struct sim_node *sn)
+{
+	for_each_queue(&sn->dqm, hang_one);
+	sn->dqm.is_hws_hang = true;
+	return -ETIME;
+}
+
+/* What each request has in common (amdgpu_mes_lock is not modelled: dqm_lock is held by all who ask.) */
+static int ask_mes(struct sim_node *sn, struct queue *q, int *failures, void (*fn)(struct sim_queue *sq))
+{
+	int r = 0;
+
+	lockdep_assert_held(&sn->dqm.lock_hidden);
+	if (sn->error)
+		return sn->error;
+	if (!down_read_trylock(&world.reset_domain.sem))
+		return -EIO;
+	sn->nr_requests++;
+	fsleep(sn->unmap_us ?: UNMAP_US);
+	if (sn->dqm.is_hws_hang || take_failure(failures))
+		r = mes_hangs(sn);
+	else
+		fn(sim_queue_of(q));
+	up_read(&world.reset_domain.sem);
+	return r;
+}
+
+/* The driver gives MES no queue twice, and takes none away that MES does not have. */
+static void mes_add(struct sim_queue *sq)
+{
+	restore(sq);
+}
+
+static void mes_remove(struct sim_queue *sq)
+{
+	BUG_ON(!sq->mapped && !sq->reset);
+	unmap_one(sq);
+}
+
+static int add_queue_mes(struct device_queue_manager *dqm, struct queue *q, struct qcm_process_device *qpd)
+{
+	struct sim_node *sn = sim_of(dqm);
+
+	return ask_mes(sn, q, &sn->nr_add_fails, mes_add);
+}
+
+static int remove_queue_mes(struct device_queue_manager *dqm, struct queue *q, struct qcm_process_device *qpd)
+{
+	struct sim_node *sn = sim_of(dqm);
+
+	return ask_mes(sn, q, &sn->nr_unmap_timeouts, mes_remove);
+}
+
 /* ---- packets in the HIQ, without a list ---- */
 
 enum { FAKE_UNMAP = 1, FAKE_FENCE, FAKE_PROCESS, FAKE_QUEUE };
@@ -1182,25 +1238,47 @@ struct sim_process *add_process(int nice)
 	return process;
 }
 
-static bool hws_of(const struct device_queue_manager *dqm)
+static bool mes_of(const struct device_queue_manager *dqm)
 {
-	return dqm->sched_policy != KFD_SCHED_POLICY_NO_HWS;
+	return dqm->dev->kfd->shared_resources.enable_mes;
+}
+
+/* With MES, or without any scheduler in firmware, the driver asks for each queue. */
+static bool lists_of(const struct device_queue_manager *dqm)
+{
+	return dqm->sched_policy != KFD_SCHED_POLICY_NO_HWS && !mes_of(dqm);
 }
 
 /* dqm_lock held. */
 static int driver_executes(struct device_queue_manager *dqm)
 {
-	return hws_of(dqm) ? execute_queues_cpsch(dqm, KFD_UNMAP_QUEUES_FILTER_DYNAMIC_QUEUES, 0, USE_DEFAULT_GRACE_PERIOD) : 0;
+	return lists_of(dqm) ? execute_queues_cpsch(dqm, KFD_UNMAP_QUEUES_FILTER_DYNAMIC_QUEUES, 0, USE_DEFAULT_GRACE_PERIOD) : 0;
 }
 
-/* dqm_lock held, without HWS: takes a queue off by force, if it is on. (The driver's own request to leave may time out; then it counts as off all the same.) */
+/*
+ * dqm_lock held, without runlists: takes a queue off by force, if it is on. (The driver's own request to leave may time out; then it counts as off all
+ * the same.)
+ */
 static void driver_unloads(struct sim_queue *sq)
 {
+	if (mes_of(sq->q.device->dqm)) {
+		remove_queue_mes(sq->q.device->dqm, &sq->q, &pdd_of(sq)->qpd);
+		return;
+	}
 	if (!sq->mapped)
 		return;
 	sq->mapped = 0;
 	sq->stays_until_ns = 0;
 	save(sq);
+}
+
+/* The same the other way */
+static void driver_loads(struct sim_queue *sq)
+{
+	if (mes_of(sq->q.device->dqm))
+		add_queue_mes(sq->q.device->dqm, &sq->q, &pdd_of(sq)->qpd);
+	else
+		restore(sq);
 }
 
 static void set_active(struct sim_queue *sq, bool active)
@@ -1283,10 +1361,10 @@ struct sim_queue *add_queue_to(struct sim_process *process, u32 node, u32 priori
 	 */
 	if (sq->q.properties.is_active) {
 		increment_queue_count(dqm, qpd, &sq->q);
-		if (hws_of(dqm))
+		if (lists_of(dqm))
 			driver_executes(dqm);
 		else if (dqm->sched_running)
-			restore(sq);
+			driver_loads(sq);
 	}
 	dqm_unlock(dqm);
 	sq->pqn.q = &sq->q;
@@ -1381,10 +1459,12 @@ void destroy_queue(struct sim_queue *sq)
 	dqm_lock(dqm);
 	WRITE_ONCE(sq->q.properties.is_being_destroyed, true);
 	/* What is not active is off the device: no runlist is sent for it. */
-	if (!hws_of(dqm)) {
+	if (dqm->sched_policy == KFD_SCHED_POLICY_NO_HWS) {
 		destroy_queue_nocpsch(sq);
 	} else if (sq->q.properties.is_active) {
 		set_active(sq, false);
+		if (mes_of(dqm))
+			driver_unloads(sq);
 		driver_executes(dqm);
 	}
 	if (!sq->gone)
@@ -1406,9 +1486,13 @@ static void process_termination_cpsch(struct sim_process *process, u32 node)
 	struct device_queue_manager *dqm = &world.nodes[node].dqm;
 	struct queue *q;
 
-	list_for_each_entry(q, &pdd->qpd.queues_list, list)
-		if (q->properties.is_active)
-			decrement_queue_count(dqm, &pdd->qpd, q);
+	list_for_each_entry(q, &pdd->qpd.queues_list, list) {
+		if (!q->properties.is_active)
+			continue;
+		decrement_queue_count(dqm, &pdd->qpd, q);
+		if (mes_of(dqm))
+			driver_unloads(sim_queue_of(q));
+	}
 	unregister_process(process, node);
 	driver_executes(dqm);
 	while (!list_empty(&pdd->qpd.queues_list))
@@ -1439,7 +1523,7 @@ void kill_process(struct sim_process *process)
 		if (!process->listed[i])
 			continue;
 		dqm_lock(&world.nodes[i].dqm);
-		if (hws_of(&world.nodes[i].dqm))
+		if (world.nodes[i].dqm.sched_policy != KFD_SCHED_POLICY_NO_HWS)
 			process_termination_cpsch(process, i);
 		else
 			process_termination_nocpsch(process, i);
@@ -1484,7 +1568,7 @@ static int change_queue(struct sim_queue *sq, struct mqd_manager *mm, bool gws)
 	bool was_active = sq->q.properties.is_active;
 	int r = 0;
 
-	if (hws_of(dqm)) {
+	if (lists_of(dqm)) {
 		r = unmap_queues_cpsch(dqm, KFD_UNMAP_QUEUES_FILTER_DYNAMIC_QUEUES, 0, USE_DEFAULT_GRACE_PERIOD, false);
 		if (pdd_of(sq)->has_reset_queue) {
 			if (kfd_gpreempt_maps_again(dqm))
@@ -1504,10 +1588,10 @@ static int change_queue(struct sim_queue *sq, struct mqd_manager *mm, bool gws)
 		decrement_queue_count(dqm, qpd, &sq->q);
 	else if (gws != sq->q.properties.is_gws)
 		set_gws(sq, gws);
-	if (hws_of(dqm))
+	if (lists_of(dqm))
 		return map_queues_cpsch(dqm);
 	if (sq->q.properties.is_active)
-		restore(sq);
+		driver_loads(sq);
 	return 0;
 }
 
@@ -1519,7 +1603,7 @@ int give_gws(struct sim_queue *sq, bool on)
 
 	mutex_lock(&sq->q.process->mutex);
 	dqm_lock(dqm);
-	BUG_ON(!hws_of(dqm));
+	BUG_ON(!lists_of(dqm));
 	r = change_queue(sq, &sim_of(dqm)->mm, on);
 	dqm_unlock(dqm);
 	mutex_unlock(&sq->q.process->mutex);
@@ -1554,7 +1638,7 @@ static void evict_process_queues(struct device_queue_manager *dqm, struct qcm_pr
 		if (!q->properties.is_active)
 			continue;
 		set_active(sim_queue_of(q), false);
-		if (!hws_of(dqm))
+		if (!lists_of(dqm))
 			driver_unloads(sim_queue_of(q));
 	}
 	driver_executes(dqm);
@@ -1578,8 +1662,8 @@ static void restore_process_queues(struct device_queue_manager *dqm, struct qcm_
 		if (!QUEUE_IS_ACTIVE(q->properties))
 			continue;
 		set_active(sim_queue_of(q), true);
-		if (!hws_of(dqm))
-			restore(sim_queue_of(q));
+		if (!lists_of(dqm))
+			driver_loads(sim_queue_of(q));
 	}
 	driver_executes(dqm);
 	qpd->evicted = 0;
@@ -1602,13 +1686,18 @@ void evict_queue(struct sim_queue *sq, bool evicted)
 void suspend_queue(struct sim_queue *sq, bool on)
 {
 	struct device_queue_manager *dqm = sq->q.device->dqm;
+	bool was_active = sq->q.properties.is_active;
 
 	dqm_lock(dqm);
-	BUG_ON(!hws_of(dqm));
+	BUG_ON(dqm->sched_policy == KFD_SCHED_POLICY_NO_HWS);
 	if (sq->q.properties.is_suspended != on) {
 		WRITE_ONCE(sq->q.properties.is_suspended, on);
 		set_active(sq, QUEUE_IS_ACTIVE(sq->q.properties));
 	}
+	if (mes_of(dqm) && was_active && !sq->q.properties.is_active)
+		driver_unloads(sq);
+	else if (mes_of(dqm) && !was_active && sq->q.properties.is_active)
+		driver_loads(sq);
 	driver_executes(dqm);
 	dqm_unlock(dqm);
 }
@@ -1661,6 +1750,7 @@ static void change_processes(void (*change)(struct device_queue_manager *dqm, st
 	}
 }
 
+/* (What MES still schedules when it stops is removed: nothing is, since all processes are evicted before.) */
 static void set_running(bool on)
 {
 	u32 i;
@@ -1669,7 +1759,7 @@ static void set_running(bool on)
 		struct device_queue_manager *dqm = &world.nodes[i].dqm;
 
 		dqm_lock(dqm);
-		if (!on && hws_of(dqm))
+		if (!on && lists_of(dqm))
 			unmap_queues_cpsch(dqm, KFD_UNMAP_QUEUES_FILTER_DYNAMIC_QUEUES, 0, USE_DEFAULT_GRACE_PERIOD, false);
 		dqm->sched_running = on;
 		if (on)
@@ -1730,11 +1820,15 @@ void world_make(bool hws, u32 nr_xcc, u32 nr_nodes)
 
 	if (!hws && !IS_ENABLED(CONFIG_KFD_GPREEMPT_NO_HWS))
 		tap_skip("needs scheduling without the hardware scheduler");
+	if (world.mes && !IS_ENABLED(CONFIG_KFD_GPREEMPT_MES))
+		tap_skip("without MES");
 	world.nr_allocated = shim_allocated;
 	kfd_gpreempt_init();
+	if (world.mes)
+		shim_param_set("gpreempt_mes", "1");
 	/* Most tests count looks: none are made for the account, unless they ask for it. */
 	shim_param_set("gpreempt_account", "0");
-	world.adev = (struct amdgpu_device){ .dev = &world.dev, .reset_domain = &world.reset_domain, .gc_version = IP_VERSION(9, 4, 2) };
+	world.adev = (struct amdgpu_device){ .dev = &world.dev, .reset_domain = &world.reset_domain, .gc_version = world.mes ? IP_VERSION(11, 0, 0) : IP_VERSION(9, 4, 2) };
 	world.dev.numa_node = NUMA_NO_NODE;
 	world.adev.gfx.mec.num_pipe_per_mec = world.adev.gfx.mec.num_queue_per_pipe = 8;
 	world.adev.mman.bdev.adev = &world.adev;
@@ -1742,7 +1836,7 @@ void world_make(bool hws, u32 nr_xcc, u32 nr_nodes)
 	mutex_init(&world.slot_lock);
 	mutex_init(&world.index_lock);
 	mutex_init(&world.page_table_lock);
-	world.kfd = (struct kfd_dev){ .cwsr_enabled = true, .num_nodes = nr_nodes };
+	world.kfd = (struct kfd_dev){ .cwsr_enabled = true, .num_nodes = nr_nodes, .shared_resources.enable_mes = world.mes };
 	for (i = 0; i < nr_nodes; i++) {
 		struct sim_node *sn = &world.nodes[i];
 

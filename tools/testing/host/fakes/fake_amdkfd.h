@@ -3,7 +3,8 @@
  * fake_amdkfd.h - a device, its driver and programs around the scheduler's core, in user space
  *
  * The core is compiled unchanged. Below it fake_kernel.c stands for the kernel, and fake_amdkfd.c for amdkfd and the device: with the hardware scheduler (hws) a
- * runlist takes all queues off and maps those that are active; without it (mqd) each queue has a slot. Programs are driven by tests.
+ * runlist takes all queues off and maps those that are active; MES is asked for one queue at a time; without both (mqd) each queue has a slot. Programs
+ * are driven by tests.
  *
  * A queue's packets are kernels of one wave. The device runs as many at a time as it has slots for waves; each takes some time, on the device only.
  * Each function that has a name of the driver's was compared with that of 6.12 and of 7.3. In brackets is what is simplified. What tests here rest on,
@@ -19,6 +20,7 @@
  *	a suspended queue stays off									suspended_while_preempted_stays_off_until_both_let_it_go
  *	without the hardware scheduler each queue has its slot						each_queue_is_saved_in_its_own_slot
  *	a slot that is not left keeps its queue until its waves are reset				timeout_is_driven_to_an_end
+ *	MES takes one queue off or on, and the others go on						low_hog_yields_to_late_high (suite mes)
  *
  * fake_amdkfd.c looks after what must hold at every moment: a queue that is preempted is never mapped, a slot has one owner, every kernel runs to its
  * end once and in order.
@@ -185,6 +187,7 @@ struct sim_process {
  * @nr_unmap_timeouts: so many are not acknowledged
  * @nr_requests: how often something was sent to be unmapped
  * @nr_map_fails: so many runlists cannot be mapped after the unmap
+ * @nr_add_fails: so many queues MES is asked to add in vain
  * @waves_lag_ns: a wave is counted so long after it has got its slot
  * @zero_waves: waves are not counted
  * @hiq_late: bits of the HIQ's read pointer that firmware does not report
@@ -230,6 +233,7 @@ struct sim_node {
 	int nr_unmap_timeouts;
 	u32 nr_requests;
 	int nr_map_fails;
+	int nr_add_fails;
 	u64 full_until_ns;
 	u64 read_us;
 	u64 unread_until_ns;
@@ -251,6 +255,7 @@ struct sim_node {
 };
 
 struct world {
+	bool mes;			/* before it is made: firmware is MES */
 	struct kfd_dev kfd;
 	struct amdgpu_device adev;
 	struct device dev;

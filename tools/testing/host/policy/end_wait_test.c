@@ -38,10 +38,10 @@ TEST(ends_are_looked_for_when_they_are_due, "after half of what is left of the t
 	u64 wait_ns;
 
 	high_begins_after(5, 10 * MS);
-	CHECK_EQ(wait_now(), GPREEMPT_END_WAIT_MAX_NS);
+	CHECK_EQ(wait_now(), GPREEMPT_BRIEF_NS);
 	passes_for(8 * MS + 200 * US, POLL);
 	wait_ns = wait_now();
-	CHECK(wait_ns > POLL && wait_ns < GPREEMPT_END_WAIT_MAX_NS);
+	CHECK(wait_ns > POLL && wait_ns < GPREEMPT_BRIEF_NS);
 	pass_after(wait_ns);
 	CHECK(wait_now() < wait_ns);
 	passes_for(2 * MS, POLL);
@@ -76,7 +76,7 @@ TEST(equals_work_on_after_each_other, "of several queues at the level the one th
 	equal = new_queue(new_process(), HIGH);
 	submit(equal, 1);
 	pass_after(POLL);
-	CHECK_EQ(wait_now(), GPREEMPT_END_WAIT_MAX_NS);
+	CHECK_EQ(wait_now(), GPREEMPT_BRIEF_NS);
 }
 
 TEST(who_comes_without_a_word_is_looked_for, "while a process could get work that changes anything, without telling, work is looked for as ever")
@@ -88,13 +88,13 @@ TEST(who_comes_without_a_word_is_looked_for, "while a process could get work tha
 	pass_after(POLL);
 	CHECK_EQ(wait_now(), 0);
 	other->process->policy.armed = true;
-	CHECK_EQ(wait_now(), GPREEMPT_END_WAIT_MAX_NS);
+	CHECK_EQ(wait_now(), GPREEMPT_BRIEF_NS);
 	other->process->policy.armed = false;
 	/* An equal one would only work along; one below would be in the way. */
 	other->policy.set.priority = HIGH;
 	node.policy.changed = true;
 	pass_after(POLL);
-	CHECK_EQ(wait_now(), GPREEMPT_END_WAIT_MAX_NS);
+	CHECK_EQ(wait_now(), GPREEMPT_BRIEF_NS);
 	other->policy.set.priority = MIDDLE;
 	node.policy.changed = true;
 	pass_after(POLL);
@@ -108,11 +108,11 @@ TEST(queues_of_the_one_that_works, "another queue of the process that works matt
 	high_begins_after(5, 10 * MS);
 	sibling = new_queue(high->process, HIGH);
 	pass_after(POLL);
-	CHECK_EQ(wait_now(), GPREEMPT_END_WAIT_MAX_NS);
+	CHECK_EQ(wait_now(), GPREEMPT_BRIEF_NS);
 	sibling->policy.set.priority = LOW;
 	node.policy.changed = true;
 	pass_after(POLL);
-	CHECK_EQ(wait_now(), GPREEMPT_END_WAIT_MAX_NS);
+	CHECK_EQ(wait_now(), GPREEMPT_BRIEF_NS);
 	sibling->policy.set.priority = HIGH + 1;
 	node.policy.changed = true;
 	pass_after(POLL);
@@ -127,7 +127,7 @@ TEST(turns_end_by_themselves, "where ranks move the end of a turn counts, and wh
 	CHECK_EQ(wait_now(), 0);
 	node.params.poll_ns = POLL;
 	pass_after(POLL);
-	CHECK_EQ(wait_now(), GPREEMPT_END_WAIT_MAX_NS);
+	CHECK_EQ(wait_now(), GPREEMPT_BRIEF_NS);
 	node.policy.ops = policy_named("wfq");
 	CHECK_EQ(wait_now(), 0);
 	node.policy.ops = policy_named("hpf");

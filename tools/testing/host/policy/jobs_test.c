@@ -263,11 +263,11 @@ TEST(what_a_slow_node_said_ends, "a node that looks no more keeps the others' vi
 	high_works_on(0);
 	since_ns = clock_ns;
 	silent[0] = true;
-	all_pass_for(GPREEMPT_JOB_NS / 2);
+	all_pass_for(GPREEMPT_LATE_NS / 2);
 	CHECK_ON(low, 0);
 	while (nr_on_device(low) < 3 && clock_ns - since_ns < SEC)
 		all_pass_after(POLL);
-	CHECK(clock_ns - since_ns <= GPREEMPT_JOB_NS + 2 * POLL);
+	CHECK(clock_ns - since_ns <= GPREEMPT_LATE_NS + 2 * POLL);
 }
 
 TEST(what_a_node_said_holds_over_its_passes, "what a node says of a job holds until it can say so again, however long its passes take")
@@ -470,7 +470,7 @@ TEST(a_slow_node_keeps_no_job_off, "a job does not stay off others for longer th
 	silent[1] = true;
 	while (nr_on_device(low) < 2 && clock_ns - since_ns < SEC)
 		all_pass_after(POLL);
-	CHECK(clock_ns - since_ns <= GPREEMPT_JOB_NS + 2 * POLL);
+	CHECK(clock_ns - since_ns <= GPREEMPT_LATE_NS + 2 * POLL);
 }
 
 /* Nodes look at the same moment: none knows what the others decide. */
@@ -762,10 +762,10 @@ TEST(news_is_not_overslept, "a node that seldom looks does so in time for what i
 	}
 	high_works_on(0);
 	go_to(0);
-	CHECK(node.decision.next_ns <= GPREEMPT_JOB_NS / 2);
+	CHECK(node.decision.next_ns <= GPREEMPT_LATE_NS / 2);
 	go_to(1);
 	CHECK(!on_device(low));
-	CHECK(node.decision.next_ns <= GPREEMPT_JOB_NS);
+	CHECK(node.decision.next_ns <= GPREEMPT_LATE_NS);
 }
 
 TEST(a_job_that_waits_for_something_else_is_blocked, "two queues of a job that stand still on two nodes, each without waves, do not keep each other at work")
@@ -1018,7 +1018,7 @@ TEST(jobs_let_nodes_park, "where nobody is above or below a job, nodes park, als
 	for (i = 1; i < 3; i++) {
 		go_to(i);
 		CHECK(!node.decision.park);
-		CHECK(node.decision.next_ns <= GPREEMPT_JOB_NS / 2);
+		CHECK(node.decision.next_ns <= GPREEMPT_LATE_NS / 2);
 	}
 	high_ends_on(0);
 	all_pass_for(2 * SEC);
@@ -1281,7 +1281,7 @@ TEST(a_job_has_one_deadline, "under edf work of a job is due on all nodes when t
 	CHECK_EQ(jobs[1][0].due_elsewhere_ns, member->process->policy.share.due_ns);
 	/* The node that has the deadline looks no more. */
 	silent[0] = true;
-	all_pass_for(GPREEMPT_JOB_NS + POLL);
+	all_pass_for(GPREEMPT_LATE_NS + POLL);
 	go_to(1);
 	CHECK(on_device(rival));
 	CHECK(!on_device(member));
@@ -1376,7 +1376,7 @@ TEST(a_job_begins_on_all_nodes_within_the_budget, "where the overhead budget of 
 	}
 	while (nr_on_device(low) == 4 && waited++ < 10000)
 		all_pass_after(POLL);
-	CHECK(waited * POLL > 2 * GPREEMPT_JOB_NS);
+	CHECK(waited * POLL > 2 * GPREEMPT_LATE_NS);
 	CHECK_ON(low, 0);
 	CHECK_ON(high, 4);
 }
@@ -1433,5 +1433,5 @@ TEST(a_due_time_is_renewed, "a node that seldom looks says again in time when wo
 	all_pass_for(2 * POLL);
 	go_to(0);
 	CHECK(!on_device(member));
-	CHECK(node.decision.next_ns <= GPREEMPT_JOB_NS / 2);
+	CHECK(node.decision.next_ns <= GPREEMPT_LATE_NS / 2);
 }

@@ -58,7 +58,7 @@ struct queue {
  * @policy: what the policy knows of it; pass() hands over the rest
  * @use: the policy that shall decide from the next pass on; NULL: as before
  * @pass_takes_ns: what a hardware pass takes, for the overhead budget; the clock does not move
- * @params: tunables; tap_reset() sets the defaults of Documentation/design.rst
+ * @params: tunables; tap_reset() sets the defaults of Documentation/tunables.rst
  * @device: what the device can do, but for @turns_ns
  * @now_ns: clock
  * @decision: of the last pass

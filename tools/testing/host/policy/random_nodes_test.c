@@ -402,7 +402,7 @@ static u64 restore_ns(void)
 /* For how long the policy may wait for them. */
 static u64 awaited_ns(void)
 {
-	u64 long_ns = GPREEMPT_RESTORE_SHARE * node.pass_takes_ns;
+	u64 long_ns = GPREEMPT_PASS_SHARE * node.pass_takes_ns;
 
 	return long_ns > GPREEMPT_WAVES_RESTORE_NS ? long_ns : GPREEMPT_WAVES_RESTORE_NS;
 }

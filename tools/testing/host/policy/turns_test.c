@@ -76,6 +76,15 @@ TEST(firmware_turns_are_looked_for_closely, "looks that miss turns between them 
 	node.params.interval_ns = MS;
 	node.params.poll_ns = GPREEMPT_TURN_NS + 2 * MS;
 	CHECK_LATER_EVERY(TURNS_NS + 2 * node.params.poll_ns, node.params.poll_ns, on_device(low));
+	/* So it is where looks are that far apart for what they cost. */
+	submit(high, 1);
+	CHECK_AFTER(POLL, !on_device(low));
+	launch(high, 1, 8);
+	node.params.poll_ns = POLL;
+	TIMES(2)
+		gpreempt_policy_cost(&node.policy, 10 * MS, 0);
+	CHECK_LATER_EVERY(TURNS_NS, 240 * MS, !on_device(low));
+	CHECK_LATER_EVERY(SEC, 240 * MS, on_device(low));
 }
 
 TEST(firmware_turns_begin_beside_idle_queues, "a queue that was known to have no waves has none when turns begin, or when there are more of them")

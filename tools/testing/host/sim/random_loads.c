@@ -425,7 +425,7 @@ static u64 tried_ns(const struct sim_config *config)
 static u64 idle_ns(const struct sim_config *config)
 {
 	/* Where doorbells tell of work, the end of work may be looked for that much later. */
-	u64 end_ns = config->doorbells ? GPREEMPT_END_WAIT_MAX_NS : 0;
+	u64 end_ns = config->doorbells ? GPREEMPT_BRIEF_NS : 0;
 
 	/* Until counters have shown a wave, a launch counts as work for a while. */
 	return switch_ns(config) + 4 * look_ns(config) + end_ns + GPREEMPT_LAUNCHED_NS;

@@ -97,7 +97,8 @@ TEST(a_decision_is_on_64_nodes_soon, "where a job has queues on 64 nodes, the la
 /* Blocks that news.h takes to hear what so many nodes say of a job: that it works there. This file is compiled as the policy is. */
 static u64 steps_to_hear(u32 nr)
 {
-	struct gpreempt_policy_job job = { .works = true, .works_priority = HIGH, .holds_ns = GPREEMPT_JOB_NS };
+	struct gpreempt_policy_job job = { .works = true, .works_priority = HIGH,
+					   .holds_ns = GPREEMPT_LATE_NS };
 	struct gpreempt_news news[NODES] = { 0 };
 	u64 steps;
 	u32 i;

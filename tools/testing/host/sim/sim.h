@@ -298,7 +298,7 @@ extern const struct sim_class sim_decode;
 /* How many basic blocks of the policy have run */
 extern u64 sim_steps;
 
-/* Defaults as documented in design.rst. */
+/* Defaults as documented in tunables.rst. */
 void sim_defaults(struct sim_config *config);
 void sim_run(const struct sim_config *config, struct sim_result *result);
 /* Several nodes with one clock; @skew, which may be NULL: from the first to the last node that preempts, where all do. */

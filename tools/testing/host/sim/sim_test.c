@@ -168,10 +168,10 @@ TEST(inversions_end_within_a_poll, "on a contended node an inversion is noticed 
 	CHECK(sim_quantile_ns(&result.noticed, .999) < config.params.poll_ns * 21 / 20);
 }
 
-/* As design.rst says, and a look: of @processes that starve, so many have their turn in a relief. */
+/* As rules.rst says, and a look: of @processes that starve, so many have their turn in a relief. */
 static u64 most_preempted_ns(u32 processes)
 {
-	u32 room = config.params.relief_ns / (GPREEMPT_RELIEF_TURN_NS + config.params.poll_ns);
+	u32 room = config.params.relief_ns / (GPREEMPT_BRIEF_NS + config.params.poll_ns);
 
 	return (1 + (processes + room - 1) / room) * (config.params.max_hold_ns + config.params.relief_ns) + config.params.poll_ns;
 }

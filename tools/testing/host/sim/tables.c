@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * tables.c - what each tunable costs and gives, simulated: the tables that the defaults in design.rst come from
+ * tables.c - what each tunable costs and gives, simulated: the tables that the defaults in tunables.rst come from
  *
  *	simtables [SEED]
  *

@@ -145,10 +145,13 @@ static inline int wait_counter(const char *name, int64_t least, uint64_t timeout
 	return KFD_WAIT(counter(name) >= least, 200 * US, timeout_ns);
 }
 
-/* On a kernel that looks after its locks a look takes long, at 50 queues a millisecond, and looks take 1/24 of the time at most: decisions come late. */
+/*
+ * On a kernel that looks after its locks, or for data races, a look takes long, at 50 queues a millisecond, and looks take 1/24 of the time at most:
+ * decisions come late.
+ */
 static inline bool looks_rarely(void)
 {
-	return !access("/proc/lockdep", F_OK);
+	return !access("/proc/lockdep", F_OK) || !access("/sys/kernel/debug/kcsan", F_OK);
 }
 
 /*

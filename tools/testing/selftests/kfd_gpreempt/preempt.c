@@ -263,7 +263,7 @@ TEST_F_TIMEOUT(scheduler, high_waiting_on_low_completes, 120)
 	/* Long enough for holds to be seen in it, also where steps are shorter */
 	EXPECT_GE(stock_ns, 3 * kfd_step_at_least_ns(hold_ms * MS));
 	EXPECT_GT(stock_ns, hold_ms * MS);
-	EXPECT_LE(scheduled_ns * 10, stock_ns * 12);
+	EXPECT_LE(scheduled_ns * 10, stock_ns * (looks_rarely() ? 40 : 12));
 }
 
 /* high's waves spin until low has set a flag: no rule can tell that from work, so only relief ends it. */

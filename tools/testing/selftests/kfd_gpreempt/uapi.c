@@ -329,16 +329,15 @@ TEST_F(uapi, held_queue_stands_still_until_resumed)
 	ASSERT_DONE_ONCE(a);
 }
 
-/* Disabled by its program, it has left already; given back while it is held, it leaves again. */
 /* What the device has done of a kind, when it has done all. */
 static int64_t settled(const char *stat)
 {
-	kfd_sleep_ns(20 * MS);
+	kfd_sleep_ns(looks_rarely() ? 500 * MS : 20 * MS);
 	return kfd_vgpu_stat(stat);
 }
 
 /* However many queues work: a scheduler in user space pays for one runlist at each end of a slice, and so do the others. */
-TEST_F(uapi, hold_of_a_process_is_one_runlist)
+TEST_F_TIMEOUT(uapi, hold_of_a_process_is_one_runlist, 120)
 {
 	struct actor *a = worker(_metadata, 0, 1, self->slots, 100, 2 * MS);
 	struct actor *bystander = worker(_metadata, 0, 1, 1, 100, 2 * MS);
@@ -388,6 +387,7 @@ TEST_F(uapi, resume_that_waits_returns_when_waves_may_move)
 	ASSERT_DONE_ONCE(a);
 }
 
+/* Disabled by its program, it has left already; given back while it is held, it leaves again. */
 TEST_F(uapi, queue_that_the_driver_keeps_off_is_held_at_once)
 {
 	struct actor *a = worker(_metadata, 0, 1, self->slots, 50, 5 * MS);
