@@ -1115,7 +1115,7 @@ unknown_users_and_states_are_refused_by_name()
 
 the_account_is_filtered_as_well()
 {
-	local step pod
+	local step pod args
 
 	accounted_machine
 	USAGE=10
@@ -1132,6 +1132,13 @@ the_account_is_filtered_as_well()
 	is "csv" "$(tr '\n' ' ' <"$scratch/out")" "kind,job,busy_ns job,7,3500000000 process,7,0 "
 	view account --json --job 7
 	is "json" "$(grep -c '"kind"' "$scratch/out")" 2
+	node 9 51236 0000:d1:00.0 "location_id=53504 domain=0"
+	echo "node 51236 0 0 0 1 10 0 0 1 10" >>"$MACHINE/account"
+	for args in "account node" stats; do
+		# shellcheck disable=SC2086 # words
+		view $args --prometheus -g 51234,51236
+		is "GPUs of $args" "$(sed -n 's/^gpreempt_node_busy_seconds_total{gpu_id="\([0-9]*\)".*/\1/p' "$scratch/out" | sort | xargs)" "51234 51236"
+	done
 	unset USAGE
 }
 
