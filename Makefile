@@ -45,7 +45,7 @@ help:
 	@echo "For every machine with an Instinct GPU, unpatched (gcc, libjson-c-dev, linux-source-6.12):"
 	@echo "  make probe [STATIC=1]              build preempt-probe: what a preemption costs there"
 	@echo
-	@echo "Control from user space (libjson-c-dev, libncurses-dev, scdoc):"
+	@echo "Control from user space (libjson-c-dev, libncurses-dev, libsmartcols-dev, scdoc):"
 	@echo "  make tools                         build gpreemptctl, gpreemptd and libgpreempt into build/"
 	@echo "  make install-tools [PREFIX=/usr/local] [DESTDIR=]"
 	@echo "                                     install them, with services, a udev rule and completion"

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "table.h"
 #include "usage.h"
 #include "workload.h"
 
@@ -184,47 +185,129 @@ static void print_document(const struct usage *usage, uint64_t over_ns)
 	print_json(document);
 }
 
-/* Nothing in a line is of a program's choice, so nothing needs quotes. */
-static void print_csv(const struct usage *usage)
+/* What the text shows comes first; the others are those of CSV, with the names of --json. */
+enum {
+	USED_WHOSE, USED_GPU, USED_ID, USED_PROCS, USED_USED_S, USED_BUSY_S, USED_WAIT_S, USED_OFF_S, USED_WAVE_S, USED_PLACE, USED_NAME, USED_USER,
+	USED_KIND, USED_GPU_ID, USED_BDF, USED_CGROUP, USED_JOB, USED_UID, USED_CONTAINER, USED_POD, USED_SLURM_JOB, USED_SLURM_STEP,
+	USED_PROCESSES, USED_BUSY_NS, USED_WAITING_NS, USED_PREEMPTED_NS, USED_WAVE_US, USED_USED_NS, NR_USED_COLUMNS
+};
+
+static const struct column used_columns[] = {
+	[USED_WHOSE] = { "WHOSE", 0, 0, 0 },
+	[USED_GPU] = { "GPU", COLUMN_RIGHT, 0, 0 },
+	[USED_ID] = { "ID", COLUMN_RIGHT, 0, 0 },
+	[USED_PROCS] = { "PROCS", COLUMN_RIGHT, 5, 0 },
+	[USED_USED_S] = { "USED_S", COLUMN_RIGHT, 1, 0 },
+	[USED_BUSY_S] = { "BUSY_S", COLUMN_RIGHT, 0, 0 },
+	[USED_WAIT_S] = { "WAIT_S", COLUMN_RIGHT, 2, 0 },
+	[USED_OFF_S] = { "OFF_S", COLUMN_RIGHT, 3, 0 },
+	[USED_WAVE_S] = { "WAVE_S", COLUMN_RIGHT, 6, 0 },
+	[USED_PLACE] = { "PLACE", COLUMN_CUT, 4, 0 },
+	[USED_NAME] = { "NAME", COLUMN_CUT, 0, 0 },
+	[USED_USER] = { "USER", COLUMN_CUT, 0, 0 },
+	[USED_KIND] = { "KIND", 0, 0, 0 },
+	[USED_GPU_ID] = { "GPU_ID", COLUMN_RIGHT, 0, 0 },
+	[USED_BDF] = { "BDF", 0, 0, 0 },
+	[USED_CGROUP] = { "CGROUP", COLUMN_RIGHT, 0, 0 },
+	[USED_JOB] = { "JOB", COLUMN_RIGHT, 0, 0 },
+	[USED_UID] = { "UID", COLUMN_RIGHT, 0, 0 },
+	[USED_CONTAINER] = { "CONTAINER_ID", COLUMN_CUT, 0, 0 },
+	[USED_POD] = { "POD_UID", COLUMN_CUT, 0, 0 },
+	[USED_SLURM_JOB] = { "SLURM_JOB", COLUMN_RIGHT, 0, 0 },
+	[USED_SLURM_STEP] = { "SLURM_STEP", COLUMN_RIGHT, 0, 0 },
+	[USED_PROCESSES] = { "PROCESSES", COLUMN_RIGHT, 0, 0 },
+	[USED_BUSY_NS] = { "BUSY_NS", COLUMN_RIGHT, 0, 0 },
+	[USED_WAITING_NS] = { "WAITING_NS", COLUMN_RIGHT, 0, 0 },
+	[USED_PREEMPTED_NS] = { "PREEMPTED_NS", COLUMN_RIGHT, 0, 0 },
+	[USED_WAVE_US] = { "WAVE_US", COLUMN_RIGHT, 0, 0 },
+	[USED_USED_NS] = { "USED_NS", COLUMN_RIGHT, 0, 0 },
+};
+
+static const struct columns used_all = {
+	.all = used_columns,
+	.nr = NR_USED_COLUMNS,
+	.text = "WHOSE,GPU,ID,PROCS,USED_S,BUSY_S,WAIT_S,OFF_S,WAVE_S,PLACE,NAME",
+	.csv = "KIND,GPU_ID,BDF,ID,CGROUP,JOB,UID,CONTAINER_ID,POD_UID,SLURM_JOB,SLURM_STEP,PROCESSES,BUSY_NS,WAITING_NS,PREEMPTED_NS,WAVE_US,USED_NS",
+};
+
+static void account_put_times(struct table *t, const struct gpreempt_usage_info *u)
 {
-	int i;
-
-	puts("kind,gpu_id,bdf,id,cgroup,job,uid,container_id,pod_uid,slurm_job,slurm_step,processes,busy_ns,waiting_ns,preempted_ns,wave_us,used_ns");
-	for (i = 0; i < usage->nr; i++) {
-		const struct usage_entry *e = &usage->entries[i];
-		const struct gpreempt_usage_info *u = &e->info;
-		const struct place *place = &e->origin.place;
-		char uid[24] = "", used[24] = "";
-
-		if (usage_has_uid(e))
-			snprintf(uid, sizeof(uid), "%lu", (unsigned long)e->origin.uid);
-		if (u->kind == GPREEMPT_USAGE_NODE)
-			snprintf(used, sizeof(used), "%" PRIu64, (uint64_t)u->used_ns);
-		printf("%s,%u,%s,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%s,%s,%s,%s,%s,%u,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%s\n",
-		       usage_kind_name(u->kind), u->gpu_id, identity_of(u->gpu_id)->bdf, usage_id(u), (uint64_t)u->cgroup, (uint64_t)u->job, uid,
-		       place->container, place->pod, place->slurm_job, place->slurm_step, u->nr_processes, (uint64_t)u->usage.busy_ns,
-		       (uint64_t)u->usage.waiting_ns, (uint64_t)u->usage.preempted_ns, (uint64_t)u->usage.wave_us, used);
-	}
+	put(t, USED_BUSY_S, "%.3f", u->usage.busy_ns / 1e9);
+	put(t, USED_WAIT_S, "%.3f", u->usage.waiting_ns / 1e9);
+	put(t, USED_OFF_S, "%.3f", u->usage.preempted_ns / 1e9);
+	put(t, USED_WAVE_S, "%.1f", u->usage.wave_us / 1e6);
+	put(t, USED_BUSY_NS, "%" PRIu64, (uint64_t)u->usage.busy_ns);
+	put(t, USED_WAITING_NS, "%" PRIu64, (uint64_t)u->usage.waiting_ns);
+	put(t, USED_PREEMPTED_NS, "%" PRIu64, (uint64_t)u->usage.preempted_ns);
+	put(t, USED_WAVE_US, "%" PRIu64, (uint64_t)u->usage.wave_us);
+	if (u->kind != GPREEMPT_USAGE_NODE)
+		return;
+	put(t, USED_USED_S, "%.3f", u->used_ns / 1e9);
+	put(t, USED_USED_NS, "%" PRIu64, (uint64_t)u->used_ns);
 }
 
-static void print_table(const struct usage *usage)
+static void account_put_owner(struct table *t, const struct usage_entry *e)
 {
-	char place[PLACE_WORDS], used[24], name[48];
+	const struct place *place = &e->origin.place;
+	char text[PLACE_WORDS];
+
+	put_word(t, USED_PLACE, place_words(place, text, sizeof(text)));
+	put_word(t, USED_NAME, name_of(e, text, sizeof(text)));
+	put_word(t, USED_CONTAINER, place->container);
+	put_word(t, USED_POD, place->pod);
+	put_word(t, USED_SLURM_JOB, place->slurm_job);
+	put_word(t, USED_SLURM_STEP, place->slurm_step);
+	if (!usage_has_uid(e))
+		return;
+	put(t, USED_UID, "%lu", (unsigned long)e->origin.uid);
+	put(t, USED_USER, "%s", user_of(e->origin.uid, text, sizeof(text)));
+}
+
+static void account_add_entry_row(struct table *t, const struct usage_entry *e)
+{
+	const struct gpreempt_usage_info *u = &e->info;
+
+	add_row(t, 0);
+	put(t, USED_WHOSE, "%s", usage_kind_name(u->kind));
+	put(t, USED_KIND, "%s", usage_kind_name(u->kind));
+	put(t, USED_GPU, "%u", u->gpu_id);
+	put(t, USED_GPU_ID, "%u", u->gpu_id);
+	put_word(t, USED_BDF, identity_of(u->gpu_id)->bdf);
+	put(t, USED_ID, "%" PRIu64, usage_id(u));
+	put(t, USED_CGROUP, "%" PRIu64, (uint64_t)u->cgroup);
+	put(t, USED_JOB, "%" PRIu64, (uint64_t)u->job);
+	put(t, USED_PROCS, "%u", u->nr_processes);
+	put(t, USED_PROCESSES, "%u", u->nr_processes);
+	account_put_times(t, u);
+	account_put_owner(t, e);
+}
+
+/* Return: 0 or a negative errno. */
+static int account_print_rows(struct table *t, const struct usage *usage)
+{
 	int i;
 
-	printf("%-7s %7s %20s %5s %12s %12s %12s %12s %14s %-44s %s\n", "WHOSE", "GPU", "ID", "PROCS", "USED_S", "BUSY_S", "WAIT_S", "OFF_S", "WAVE_S", "PLACE",
-	       "NAME");
-	for (i = 0; i < usage->nr; i++) {
-		const struct usage_entry *e = &usage->entries[i];
-		const struct gpreempt_usage_info *u = &e->info;
+	for (i = 0; i < usage->nr; i++)
+		account_add_entry_row(t, &usage->entries[i]);
+	return print_table(t);
+}
 
-		snprintf(used, sizeof(used), "-");
-		if (u->kind == GPREEMPT_USAGE_NODE)
-			snprintf(used, sizeof(used), "%.3f", u->used_ns / 1e9);
-		printf("%-7s %7u %20" PRIu64 " %5u %12s %12.3f %12.3f %12.3f %14.1f %-44s %s\n", usage_kind_name(u->kind), u->gpu_id, usage_id(u),
-		       u->nr_processes, used, u->usage.busy_ns / 1e9, u->usage.waiting_ns / 1e9, u->usage.preempted_ns / 1e9, u->usage.wave_us / 1e6,
-		       place_words(&e->origin.place, place, sizeof(place)), name_of(e, name, sizeof(name)));
+/* Leave what passes. A cgroup is in itself and in those above. Nodes have no owner. */
+static void account_filter_usage(const struct options *o, struct usage *usage)
+{
+	int i, n = 0;
+
+	for (i = 0; i < usage->nr; i++) {
+		struct usage_entry *e = &usage->entries[i];
+		struct subject s = { .pid = e->info.kind == GPREEMPT_USAGE_PROCESS ? e->info.pid : 0, .uid = e->origin.uid, .gpu_id = e->info.gpu_id,
+				     .job = e->info.job, .cgroup = e->info.kind == GPREEMPT_USAGE_CGROUP ? e->name : NULL };
+
+		if (passes(o, &s))
+			usage->entries[n++] = *e;
+		else
+			free(e->name);
 	}
+	usage->nr = n;
 }
 
 /* Numbers that stand still look like those of programs that do nothing. @usage: by node. */
@@ -243,11 +326,34 @@ static void tell_who_keeps_none(const struct usage *usage)
 	}
 }
 
+static int account_print_usage(const struct options *o, struct table *t, struct usage *usage, unsigned int bits)
+{
+	uint64_t over_ns = 0;
+	int error = 0, status = o->since ? subtract(o->since, usage, &over_ns) : 0;
+
+	if (status)
+		return status;
+	if (o->prometheus) {
+		print_usage_metrics(usage, bits);
+		return EXIT_DONE;
+	}
+	if (usage->nr)
+		qsort(usage->entries, usage->nr, sizeof(*usage->entries), by_node_and_kind);
+	tell_who_keeps_none(usage);
+	tell_what_is_hidden("own processes and jobs alone are shown");
+	account_filter_usage(o, usage);
+	if (o->json)
+		print_document(usage, over_ns);
+	else
+		error = account_print_rows(t, usage);
+	return error ? fail_system(error, "account") : EXIT_DONE;
+}
+
 int cmd_account(const struct options *o)
 {
 	struct usage usage;
 	struct gpreempt *g;
-	uint64_t over_ns = 0;
+	struct table *t;
 	unsigned int bits;
 	int error, status = find_kinds(o, &bits);
 
@@ -255,32 +361,26 @@ int cmd_account(const struct options *o)
 		status = fail(EXIT_USAGE, "account: --csv, --json or --prometheus");
 	if (!status && o->since && o->prometheus)
 		status = fail(EXIT_USAGE, "account: counters for Prometheus are not since a time: --prometheus goes without --since");
-	if (!status)
-		status = open_scheduler(&g);
+	if (!status && o->prometheus && o->given & ~(GIVEN_PROMETHEUS | GIVEN_GPU))
+		status = fail(EXIT_USAGE, "account: of options, -g alone goes with --prometheus");
 	if (status)
 		return status;
-	if (o->prometheus && !bits)
-		bits = USAGE_OF_GROUPS;
-	error = read_usage(g, bits, o->gpu_id, &usage);
-	gpreempt_close(g);
-	if (error == -ENOTTY)
-		return fail(EXIT_NO_MODULE, "the module keeps no account; update it");
-	if (error)
-		return fail_errno(error, "account");
-	if (o->since)
-		status = subtract(o->since, &usage, &over_ns);
-	if (usage.nr && !o->prometheus)
-		qsort(usage.entries, usage.nr, sizeof(*usage.entries), by_node_and_kind);
-	if (!o->prometheus)
-		tell_who_keeps_none(&usage);
-	if (!status && o->json)
-		print_document(&usage, over_ns);
-	else if (!status && o->prometheus)
-		print_usage_metrics(&usage, bits);
-	else if (!status && o->csv)
-		print_csv(&usage);
-	else if (!status)
-		print_table(&usage);
-	free_usage(&usage);
+	status = new_table(o, "account", &used_all, &t);
+	if (status)
+		return status;
+	status = open_scheduler(&g);
+	if (!status) {
+		if (o->prometheus && !bits)
+			bits = USAGE_OF_GROUPS;
+		error = read_usage(g, bits, o, &usage);
+		gpreempt_close(g);
+		if (error)
+			status = error == -ENOTTY ? fail(EXIT_NO_MODULE, "the module keeps no account; update it") : fail_errno(error, "account");
+		else
+			status = account_print_usage(o, t, &usage, bits);
+		if (!error)
+			free_usage(&usage);
+	}
+	free_table(t);
 	return status;
 }

@@ -6,6 +6,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "origin.h"
+
 /* One object a line, so that a reader need not wait for the end. */
 static void print_json_line(const struct gpreempt_event *e)
 {
@@ -69,15 +71,32 @@ static void print_line(const struct gpreempt_event *e)
 	putchar('\n');
 }
 
+/* What is about a node alone has no process that could pass. */
+static bool events_is_wanted(const struct options *o, const struct gpreempt_event *e)
+{
+	struct subject s = { .uid = (uid_t)-1, .gpu_id = e->gpu_id, .queue_id = e->queue_id };
+	struct origin origin;
+
+	if (e->queue_id != ~0U)
+		s.pid = e->pid;
+	if (o->given & GIVEN_USER) {
+		find_origin(s.pid, &origin);
+		s.uid = origin.uid;
+	}
+	return passes(o, &s);
+}
+
 int cmd_events(const struct options *o)
 {
 	struct gpreempt_event events[64];
 	unsigned long seen = 0;
+	unsigned int missed = 0;
 	struct gpreempt *g;
 	int i, nr, status = open_scheduler(&g);
 
 	if (status)
 		return status;
+	tell_what_is_hidden("events of own processes alone are shown");
 	while (!status && (!o->count || seen < o->count)) {
 		nr = gpreempt_read_events(g, events, 64);
 		if (nr == -EINTR)
@@ -86,7 +105,13 @@ int cmd_events(const struct options *o)
 			status = fail_errno(nr, "events");
 			break;
 		}
-		for (i = 0; i < nr && (!o->count || seen < o->count); i++, seen++) {
+		for (i = 0; i < nr && (!o->count || seen < o->count); i++) {
+			missed += events[i].missed;
+			if (!events_is_wanted(o, &events[i]))
+				continue;
+			events[i].missed = missed;
+			missed = 0;
+			seen++;
 			if (o->json)
 				print_json_line(&events[i]);
 			else

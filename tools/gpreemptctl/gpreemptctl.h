@@ -9,6 +9,7 @@
 
 #include <json-c/json.h>
 
+#include "filter.h"
 #include "gpreempt.h"
 #include "parse.h"
 #include "verdict.h"
@@ -52,6 +53,13 @@ enum {
 	GIVEN_CSV		= 1 << 18,
 	GIVEN_SINCE		= 1 << 19,
 	GIVEN_REPORT		= 1 << 20,
+	GIVEN_USER		= 1 << 21,
+	GIVEN_JOB		= 1 << 22,
+	GIVEN_STATE		= 1 << 23,
+	GIVEN_COLUMNS		= 1 << 24,
+	GIVEN_SORT		= 1 << 25,
+	GIVEN_NO_HEADERS	= 1 << 26,
+	GIVEN_BATCH		= 1 << 27,
 };
 
 /**
@@ -85,6 +93,11 @@ enum {
  * @csv: --csv
  * @since: --since
  * @report: --report
+ * @filter: all that -u, --job and --state name
+ * @columns: -o; NULL: as usual
+ * @sort: --sort; NULL: as usual
+ * @no_headers: --no-headers
+ * @batch: --batch
  * @help: --help
  * @version: --version
  * @args: the command's words
@@ -120,6 +133,11 @@ struct options {
 	bool csv;
 	const char *since;
 	const char *report;
+	struct filter filter;
+	const char *columns;
+	const char *sort;
+	bool no_headers;
+	bool batch;
 	bool help;
 	bool version;
 	char **args;
@@ -241,7 +259,7 @@ void add_text(json_object *o, const char *name, const char *value);
 void add_flag(json_object *o, const char *name, bool value);
 void add_device(json_object *o, unsigned int gpu_id);
 json_object *json_of_queue(const struct gpreempt_queue_info *q);
-json_object *json_of_node(const struct gpreempt_node_info *n);
+json_object *json_of_node(const struct gpreempt_node_info *n, bool all);
 
 /* set.c, job.c: would the command take this number, which stands behind -p PID, as its own word? */
 bool set_takes_number(const struct options *o, const char *word);

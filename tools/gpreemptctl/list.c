@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-/* list.c - gpreemptctl list, status */
+/* list.c - gpreemptctl list, status: queues and nodes as rows */
 #include "gpreemptctl.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "table.h"
 #include "workload.h"
 
 /* Of the least ring there is, which ROCr's own queues have (utility, copies by kernels). A program may ask for one as well: so it is a guess. */
@@ -27,56 +28,149 @@ static const char *ring_of(const struct gpreempt_queue_info *q, char *buffer, si
 	return buffer;
 }
 
-static void print_queue(const struct member *m)
+/* In the order of the enumeration; what list shows comes first, then what -o may ask for. */
+enum {
+	QUEUE_PID, QUEUE_COMMAND, QUEUE_GPU, QUEUE_QUEUE, QUEUE_PRIO_EFF, QUEUE_SOURCE, QUEUE_STATE, QUEUE_FLAG, QUEUE_PENDING, QUEUE_PREEMPTED,
+	QUEUE_OFF_MS, QUEUE_BUSY_MS, QUEUE_WAIT_MS, QUEUE_VERDICT, QUEUE_NSPID, QUEUE_RING, QUEUE_JOB, QUEUE_PLACE, QUEUE_USER, QUEUE_PCI,
+	QUEUE_DEVICE, QUEUE_SET_PRIO, QUEUE_PRIO, QUEUE_WAVES, QUEUE_WHY, QUEUE_BUSY, QUEUE_WAIT, NR_QUEUE_COLUMNS
+};
+
+static const struct column queue_columns[] = {
+	[QUEUE_PID] = { "PID", COLUMN_RIGHT, 0, 7 },
+	[QUEUE_COMMAND] = { "COMMAND", COLUMN_CUT, 0, 0 },
+	[QUEUE_GPU] = { "GPU", COLUMN_RIGHT, 0, 0 },
+	[QUEUE_QUEUE] = { "QUEUE", COLUMN_RIGHT, 1, 0 },
+	[QUEUE_PRIO_EFF] = { "PRIO(EFF)", COLUMN_RIGHT, 0, 0 },
+	[QUEUE_SOURCE] = { "SOURCE", 0, 14, 0 },
+	[QUEUE_STATE] = { "STATE", 0, 0, 9 },
+	[QUEUE_FLAG] = { "FLAG", 0, 4, 0 },
+	[QUEUE_PENDING] = { "PENDING", COLUMN_RIGHT, 6, 0 },
+	[QUEUE_PREEMPTED] = { "PREEMPTED", COLUMN_RIGHT, 8, 0 },
+	[QUEUE_OFF_MS] = { "OFF_MS", COLUMN_RIGHT, 7, 0 },
+	[QUEUE_BUSY_MS] = { "BUSY_MS", COLUMN_RIGHT, 11, 0 },
+	[QUEUE_WAIT_MS] = { "WAIT_MS", COLUMN_RIGHT, 11, 0 },
+	[QUEUE_VERDICT] = { "VERDICT", 0, 0, 0 },
+	[QUEUE_NSPID] = { "NSPID", COLUMN_RIGHT, 13, 0 },
+	[QUEUE_RING] = { "RING", 0, 12, 0 },
+	[QUEUE_JOB] = { "JOB", COLUMN_RIGHT, 5, 0 },
+	[QUEUE_PLACE] = { "PLACE", COLUMN_CUT, 3, 0 },
+	[QUEUE_USER] = { "USER", COLUMN_CUT, 2, 0 },
+	[QUEUE_PCI] = { "PCI", 0, 9, 0 },
+	[QUEUE_DEVICE] = { "DEVICE", COLUMN_CUT, 10, 0 },
+	[QUEUE_SET_PRIO] = { "SET_PRIO", COLUMN_RIGHT, 2, 0 },
+	[QUEUE_PRIO] = { "PRIO", COLUMN_RIGHT, 0, 5 },
+	[QUEUE_WAVES] = { "WAVES", COLUMN_RIGHT, 12, 0 },
+	[QUEUE_WHY] = { "WHY", COLUMN_CUT, 0, 0 },
+	[QUEUE_BUSY] = { "BUSY%", COLUMN_RIGHT, 0, 0 },
+	[QUEUE_WAIT] = { "WAIT%", COLUMN_RIGHT, 0, 0 },
+};
+
+/** new_queue_table() - a table of queues; @live: of top. Return: see new_table() */
+int new_queue_table(const struct options *o, const char *command, bool live, struct table **table)
 {
-	char command[32], queue[24], effective[16] = "", flags[12] = "", job[24] = "-", nspid[16] = "-", ring[24], place[PLACE_WORDS], busy[24], waiting[24];
-	const struct gpreempt_queue_info *q = m->queue;
+	static const struct columns list = {
+		.all = queue_columns,
+		.nr = QUEUE_BUSY,
+		.text = "PID,COMMAND,GPU,QUEUE,PRIO(EFF),SOURCE,STATE,FLAG,PENDING,PREEMPTED,OFF_MS,BUSY_MS,WAIT_MS,VERDICT,NSPID,RING,JOB,PLACE",
+		.csv = "PID,COMMAND,USER,GPU,PCI,QUEUE,SET_PRIO,PRIO,SOURCE,STATE,FLAG,PENDING,PREEMPTED,OFF_MS,BUSY_MS,WAIT_MS,VERDICT,NSPID,RING,JOB,PLACE",
+	}, top = {
+		.all = queue_columns,
+		.nr = NR_QUEUE_COLUMNS,
+		.text = "PID,COMMAND,GPU,QUEUE,PRIO,STATE,BUSY%,WAIT%,PENDING,WAVES,PREEMPTED,OFF_MS,VERDICT",
+	};
+
+	return new_table(o, command, live ? &top : &list, table);
+}
+
+static const char *list_flags_of(const struct gpreempt_queue_info *q, char *buffer)
+{
+	static const struct {
+		unsigned int flag;
+		char letter;
+	} letters[] = {
+		{ GPREEMPT_QUEUE_HELD, 'H' }, { GPREEMPT_QUEUE_BLOCKED, 'B' }, { GPREEMPT_QUEUE_EXEMPT, 'X' }, { GPREEMPT_QUEUE_UNSCHEDULED, 'U' },
+		{ GPREEMPT_QUEUE_EVICTED, 'E' }, { GPREEMPT_QUEUE_DEBUGGED, 'D' }, { GPREEMPT_QUEUE_SUSPENDED, 'S' }, { GPREEMPT_QUEUE_STOPS_ALWAYS, 'F' },
+		{ GPREEMPT_QUEUE_STOPS_NEVER, 'N' }, { GPREEMPT_QUEUE_WAITS, 'W' }, { GPREEMPT_QUEUE_LENT, 'L' },
+	};
+	size_t i;
 	int nr = 0;
 
-	if (q->context > 1)
-		snprintf(queue, sizeof(queue), "%" PRIu32 "@%u", q->queue_id, q->context);
-	else
-		snprintf(queue, sizeof(queue), "%" PRIu32, q->queue_id);
-	if (q->effective_priority != q->logical_priority)
-		snprintf(effective, sizeof(effective), "(%d)", q->effective_priority);
-	if (q->flags & GPREEMPT_QUEUE_HELD)
-		flags[nr++] = 'H';
-	if (q->flags & GPREEMPT_QUEUE_BLOCKED)
-		flags[nr++] = 'B';
-	if (q->flags & GPREEMPT_QUEUE_EXEMPT)
-		flags[nr++] = 'X';
-	if (q->flags & GPREEMPT_QUEUE_UNSCHEDULED)
-		flags[nr++] = 'U';
-	if (q->flags & GPREEMPT_QUEUE_EVICTED)
-		flags[nr++] = 'E';
-	if (q->flags & GPREEMPT_QUEUE_DEBUGGED)
-		flags[nr++] = 'D';
-	if (q->flags & GPREEMPT_QUEUE_SUSPENDED)
-		flags[nr++] = 'S';
-	if (q->flags & GPREEMPT_QUEUE_STOPS_ALWAYS)
-		flags[nr++] = 'F';
-	if (q->flags & GPREEMPT_QUEUE_STOPS_NEVER)
-		flags[nr++] = 'N';
-	if (q->flags & GPREEMPT_QUEUE_WAITS)
-		flags[nr++] = 'W';
-	if (q->flags & GPREEMPT_QUEUE_LENT)
-		flags[nr++] = 'L';
-	flags[nr] = '\0';
-	if (m->job)
-		snprintf(job, sizeof(job), "%" PRIu64, m->job);
+	for (i = 0; i < sizeof(letters) / sizeof(letters[0]); i++)
+		if (q->flags & letters[i].flag)
+			buffer[nr++] = letters[i].letter;
+	buffer[nr] = '\0';
+	return buffer;
+}
+
+/* What only some queues have */
+static void list_put_owner(struct table *t, const struct member *m)
+{
+	const struct identity *id = identity_of(m->queue->gpu_id);
+	char place[PLACE_WORDS], user[40];
+
 	if (m->origin.nspid)
-		snprintf(nspid, sizeof(nspid), "%d", (int)m->origin.nspid);
-	printf("%7d %-15.15s %7u %5s %5d%-7s %-8s%-10s%-4s %8" PRIu64 " %9" PRIu64 " %9" PRIu64 " %9s %9s %-14s %7s %-8s %12s %s\n", q->pid,
-	       command_of(q->pid, command, sizeof(command)), q->gpu_id, queue, q->logical_priority, effective,
-	       gpreempt_source_name(q->source), gpreempt_queue_state_name(q->state), flags, (uint64_t)q->pending,
-	       (uint64_t)q->preempt_count, (uint64_t)q->preempted_us / 1000,
-	       m->usage ? usage_word(m->usage->busy_ns, 0, busy, sizeof(busy)) : "-",
-	       m->usage ? usage_word(m->usage->waiting_ns, 0, waiting, sizeof(waiting)) : "-", gpreempt_verdict_name(q->verdict), nspid,
-	       ring_of(q, ring, sizeof(ring)), job, place_words(&m->origin.place, place, sizeof(place)));
+		put(t, QUEUE_NSPID, "%d", (int)m->origin.nspid);
+	if (m->job)
+		put(t, QUEUE_JOB, "%" PRIu64, m->job);
+	put(t, QUEUE_USER, "%s", user_of(m->origin.uid, user, sizeof(user)));
+	put_word(t, QUEUE_PLACE, place_words(&m->origin.place, place, sizeof(place)));
+	put_word(t, QUEUE_PCI, id->bdf);
+	put_word(t, QUEUE_DEVICE, id->name);
+}
+
+static void list_put_times(struct table *t, const struct member *m, uint64_t over_ns)
+{
+	if (m->usage) {
+		put(t, QUEUE_BUSY_MS, "%" PRIu64, (uint64_t)m->usage->busy_ns / 1000000);
+		put(t, QUEUE_WAIT_MS, "%" PRIu64, (uint64_t)m->usage->waiting_ns / 1000000);
+	}
+	if (m->since && over_ns) {
+		put(t, QUEUE_BUSY, "%.0f", 100.0 * m->since->busy_ns / over_ns);
+		put(t, QUEUE_WAIT, "%.0f", 100.0 * m->since->waiting_ns / over_ns);
+	}
 }
 
 /**
- * list_queues() - the queues that the options name
+ * add_queue_row() - a queue
+ * @kind: see add_row()
+ * @over_ns: in so much time its @since was used; 0: that is not known
+ */
+void add_queue_row(struct table *t, const struct member *m, int kind, uint64_t over_ns)
+{
+	const struct gpreempt_queue_info *q = m->queue;
+	char text[256];
+
+	add_row(t, kind);
+	put(t, QUEUE_PID, "%d", q->pid);
+	put(t, QUEUE_COMMAND, "%s", command_of(q->pid, text, sizeof(text)));
+	put(t, QUEUE_GPU, "%u", q->gpu_id);
+	if (q->context > 1)
+		put(t, QUEUE_QUEUE, "%" PRIu32 "@%u", q->queue_id, q->context);
+	else
+		put(t, QUEUE_QUEUE, "%" PRIu32, q->queue_id);
+	put(t, QUEUE_SET_PRIO, "%d", q->logical_priority);
+	put(t, QUEUE_PRIO, "%d", q->effective_priority);
+	if (q->effective_priority != q->logical_priority)
+		put(t, QUEUE_PRIO_EFF, "%d(%d)", q->logical_priority, q->effective_priority);
+	else
+		put(t, QUEUE_PRIO_EFF, "%d", q->logical_priority);
+	put(t, QUEUE_SOURCE, "%s", gpreempt_source_name(q->source));
+	put(t, QUEUE_STATE, "%s", gpreempt_queue_state_name(q->state));
+	put(t, QUEUE_FLAG, "%s", list_flags_of(q, text));
+	put(t, QUEUE_PENDING, "%" PRIu64, (uint64_t)q->pending);
+	put(t, QUEUE_PREEMPTED, "%" PRIu64, (uint64_t)q->preempt_count);
+	put(t, QUEUE_OFF_MS, "%" PRIu64, (uint64_t)q->preempted_us / 1000);
+	put(t, QUEUE_VERDICT, "%s", gpreempt_verdict_name(q->verdict));
+	put(t, QUEUE_WHY, "%s", verdict_sentence(q, text, sizeof(text)));
+	if (q->waves != ~0U)
+		put(t, QUEUE_WAVES, "%u", q->waves);
+	put_word(t, QUEUE_RING, ring_of(q, text, sizeof(text)));
+	list_put_owner(t, m);
+	list_put_times(t, m, over_ns);
+}
+
+/**
+ * list_queues() - the queues that the options leave
  * @command: for messages
  * @list: out: to be given to free_queues(), unless it failed
  *
@@ -84,22 +178,22 @@ static void print_queue(const struct member *m)
  */
 int list_queues(const struct options *o, const char *command, struct queue_list *list)
 {
-	struct gpreempt_target target;
+	struct gpreempt_target all = gpreempt_target_all();
 	struct gpreempt *g;
 	int status;
 
 	*list = (struct queue_list){ 0 };
-	status = get_target(o, &target);
+	if (o->given & GIVEN_QUEUE && (o->nr_pids != 1 || o->nr_gpus != 1))
+		return fail(EXIT_USAGE, "a queue is named by -p PID -g GPU -q QUEUE, as in the output of list");
+	status = open_scheduler(&g);
 	if (status)
 		return status;
-	status = open_scheduler(&g);
-	if (!status)
-		list->nr = gpreempt_list_queue_usage(g, &target, &list->queues, &list->jobs, &list->usage);
+	list->nr = gpreempt_list_queue_usage(g, &all, &list->queues, &list->jobs, &list->usage);
 	gpreempt_close(g);
-	put_target(&target);
-	if (!status && list->nr < 0)
+	if (list->nr < 0)
 		return fail_errno(list->nr, "%s", command);
-	return status;
+	filter_queues(o, list);
+	return 0;
 }
 
 /** free_queues() - what list_queues() gave */
@@ -162,110 +256,162 @@ static json_object *json_of_member(const struct member *m)
 	return o;
 }
 
-static int print_members(const struct options *o, const struct queue_list *list)
+static int list_print_json_of_members(const struct member *members, int nr)
 {
-	struct member *members = find_members(list);
-	json_object *document, *array;
+	json_object *document = new_document(), *array = json_object_new_array();
 	int i;
 
-	if (!members)
-		return -ENOMEM;
-	document = new_document();
-	array = json_object_new_array();
+	for (i = 0; i < nr; i++)
+		json_object_array_add(array, json_of_member(&members[i]));
 	json_object_object_add(document, "queues", array);
-	qsort(members, list->nr, sizeof(*members), by_queue);
-	if (!o->json)
-		printf("%7s %-15s %7s %5s %5s%-7s %-8s%-10s%-4s %8s %9s %9s %9s %9s %-14s %7s %-8s %12s %s\n", "PID", "COMMAND", "GPU", "QUEUE", "PRIO",
-		       "(EFF)", "SOURCE", "STATE", "FLAG", "PENDING", "PREEMPTED", "OFF_MS", "BUSY_MS", "WAIT_MS", "VERDICT", "NSPID", "RING", "JOB", "PLACE");
-	for (i = 0; i < list->nr; i++) {
-		if (o->json)
-			json_object_array_add(array, json_of_member(&members[i]));
-		else
-			print_queue(&members[i]);
-	}
-	if (o->json)
-		print_json(document);
-	else
-		json_object_put(document);
-	free(members);
+	print_json(document);
 	return 0;
 }
 
-static int print_workloads(const struct options *o, const struct queue_list *list)
+static int print_members(const struct options *o, struct table *t, const struct queue_list *list)
 {
-	json_object *document, *array;
+	struct member *members = find_members(list);
+	int i, error;
+
+	if (!members)
+		return -ENOMEM;
+	qsort(members, list->nr, sizeof(*members), by_queue);
+	for (i = 0; i < list->nr && !o->json; i++)
+		add_queue_row(t, &members[i], 0, 0);
+	error = o->json ? list_print_json_of_members(members, list->nr) : print_table(t);
+	free(members);
+	return error;
+}
+
+static int list_print_json_of_workloads(const struct workload *workloads, int nr)
+{
+	json_object *document = new_document(), *array = json_object_new_array();
+	int i;
+
+	for (i = 0; i < nr; i++)
+		json_object_array_add(array, json_of_workload(&workloads[i]));
+	json_object_object_add(document, "workloads", array);
+	print_json(document);
+	return 0;
+}
+
+static int print_workloads(const struct options *o, struct table *t, const struct queue_list *list)
+{
 	struct workload *workloads;
-	char line[WORKLOAD_LINE];
-	int i, n = find_workloads(list, &workloads);
+	int i, error, n = find_workloads(list, &workloads);
 
 	if (n < 0)
 		return n;
-	document = new_document();
-	array = json_object_new_array();
-	json_object_object_add(document, "workloads", array);
-	if (!o->json)
-		puts(workload_head(false));
-	for (i = 0; i < n; i++) {
-		if (o->json) {
-			json_object_array_add(array, json_of_workload(&workloads[i]));
-			continue;
-		}
-		workload_line(&workloads[i], 0, line, sizeof(line));
-		puts(line);
-	}
-	if (o->json)
-		print_json(document);
-	else
-		json_object_put(document);
+	for (i = 0; i < n && !o->json; i++)
+		add_workload_row(t, &workloads[i], 0, 0);
+	error = o->json ? list_print_json_of_workloads(workloads, n) : print_table(t);
 	free(workloads);
-	return 0;
+	return error;
 }
 
 int cmd_list(const struct options *o)
 {
 	struct queue_list list;
-	int error, status = list_queues(o, "list", &list);
+	struct table *t;
+	int error, status = o->by_job ? new_workload_table(o, "list", false, &t) : new_queue_table(o, "list", false, &t);
 
 	if (status)
 		return status;
-	error = o->by_job ? print_workloads(o, &list) : print_members(o, &list);
-	free_queues(&list);
-	return error ? fail_system(error, "list") : EXIT_DONE;
+	status = list_queues(o, "list", &list);
+	if (!status) {
+		tell_what_is_hidden("own processes alone are shown");
+		error = o->by_job ? print_workloads(o, t, &list) : print_members(o, t, &list);
+		free_queues(&list);
+		status = error ? fail_system(error, "list") : EXIT_DONE;
+	}
+	free_table(t);
+	return status;
 }
 
-static void print_node(const struct gpreempt_node_info *n)
+enum {
+	NODE_GPU, NODE_STATE, NODE_BACKEND, NODE_POLICY, NODE_QUEUES, NODE_PREEMPTED, NODE_PREEMPTIONS, NODE_RESUMES, NODE_FAILURES, NODE_SLOTS,
+	NODE_PCI, NODE_DEVICE, NR_NODE_COLUMNS
+};
+
+static const struct column node_columns[] = {
+	[NODE_GPU] = { "GPU", COLUMN_RIGHT, 0, 7 },
+	[NODE_STATE] = { "STATE", 0, 0, 0 },
+	[NODE_BACKEND] = { "BACKEND", 0, 4, 0 },
+	[NODE_POLICY] = { "POLICY", 0, 2, 0 },
+	[NODE_QUEUES] = { "QUEUES", COLUMN_RIGHT, 0, 0 },
+	[NODE_PREEMPTED] = { "PREEMPTED", COLUMN_RIGHT, 1, 0 },
+	[NODE_PREEMPTIONS] = { "PREEMPTIONS", COLUMN_RIGHT, 5, 0 },
+	[NODE_RESUMES] = { "RESUMES", COLUMN_RIGHT, 6, 0 },
+	[NODE_FAILURES] = { "FAILURES", COLUMN_RIGHT, 0, 0 },
+	[NODE_SLOTS] = { "SLOTS", COLUMN_RIGHT, 3, 0 },
+	[NODE_PCI] = { "PCI", 0, 0, 0 },
+	[NODE_DEVICE] = { "DEVICE", COLUMN_CUT, 0, 0 },
+};
+
+/* @all: the caller may know what others' work does */
+static void list_add_node_row(struct table *t, const struct gpreempt_node_info *n, bool all)
 {
 	const struct identity *id = identity_of(n->gpu_id);
 	char slots[40];
 
-	printf("%7u %-12s%-8s%-7s %7u %9u %12" PRIu64 " %12" PRIu64 " %9" PRIu64 " %7s %-13s %s\n", n->gpu_id, gpreempt_node_state_name(n->state),
-	       n->backend[0] ? n->backend : "-", n->policy, n->nr_queues, n->nr_preempted, (uint64_t)n->preemptions, (uint64_t)n->resumes,
-	       (uint64_t)n->failures, slots_of(n->gpu_id, slots, sizeof(slots)), id->bdf[0] ? id->bdf : "-", id->name[0] ? id->name : "-");
+	add_row(t, 0);
+	put(t, NODE_GPU, "%u", n->gpu_id);
+	if (node_state_is_told(n, all))
+		put(t, NODE_STATE, "%s", gpreempt_node_state_name(n->state));
+	put_word(t, NODE_BACKEND, n->backend);
+	put(t, NODE_POLICY, "%s", n->policy);
+	put(t, NODE_QUEUES, "%u", n->nr_queues);
+	put(t, NODE_PREEMPTED, "%u", n->nr_preempted);
+	if (all) {
+		put(t, NODE_PREEMPTIONS, "%" PRIu64, (uint64_t)n->preemptions);
+		put(t, NODE_RESUMES, "%" PRIu64, (uint64_t)n->resumes);
+		put(t, NODE_FAILURES, "%" PRIu64, (uint64_t)n->failures);
+	}
+	put(t, NODE_SLOTS, "%s", slots_of(n->gpu_id, slots, sizeof(slots)));
+	put_word(t, NODE_PCI, id->bdf);
+	put_word(t, NODE_DEVICE, id->name);
+}
+
+static int list_print_nodes_json(const struct options *o, const struct gpreempt_info *info, const struct gpreempt_node_info *nodes, int nr, bool all)
+{
+	json_object *document = new_document(), *array = json_object_new_array();
+	int i;
+
+	json_object_object_add(document, "abi_version", json_object_new_int(info->abi_version));
+	for (i = 0; i < nr; i++)
+		if (gpu_is_chosen(o, nodes[i].gpu_id))
+			json_object_array_add(array, json_of_node(&nodes[i], all));
+	json_object_object_add(document, "nodes", array);
+	print_json(document);
+	return 0;
 }
 
 int cmd_status(const struct options *o)
 {
+	static const struct columns columns = {
+		.all = node_columns,
+		.nr = NR_NODE_COLUMNS,
+		.text = "GPU,STATE,BACKEND,POLICY,QUEUES,PREEMPTED,PREEMPTIONS,RESUMES,FAILURES,SLOTS,PCI,DEVICE",
+		.csv = "GPU,STATE,BACKEND,POLICY,QUEUES,PREEMPTED,PREEMPTIONS,RESUMES,FAILURES,SLOTS,PCI,DEVICE",
+	};
 	struct gpreempt_node_info *nodes;
 	struct gpreempt_info info;
-	json_object *document, *array;
-	int i, nr, status = list_nodes("status", &info, &nodes, &nr);
+	struct table *t;
+	int i, nr, error, status = new_table(o, "status", &columns, &t);
+	bool all;
 
 	if (status)
 		return status;
-	if (o->json) {
-		document = new_document();
-		json_object_object_add(document, "abi_version", json_object_new_int(info.abi_version));
-		array = json_object_new_array();
-		for (i = 0; i < nr; i++)
-			json_object_array_add(array, json_of_node(&nodes[i]));
-		json_object_object_add(document, "nodes", array);
-		print_json(document);
-	} else {
-		printf("%7s %-12s%-8s%-7s %7s %9s %12s %12s %9s %7s %-13s %s\n", "GPU", "STATE", "BACKEND", "POLICY", "QUEUES", "PREEMPTED",
-		       "PREEMPTIONS", "RESUMES", "FAILURES", "SLOTS", "PCI", "DEVICE");
-		for (i = 0; i < nr; i++)
-			print_node(&nodes[i]);
+	status = list_nodes("status", &info, &nodes, &nr);
+	if (!status) {
+		all = tell_what_is_hidden("own queues alone are counted, and what the scheduler does is not shown");
+		for (i = 0; i < nr && !o->json; i++)
+			if (gpu_is_chosen(o, nodes[i].gpu_id))
+				list_add_node_row(t, &nodes[i], all);
+		error = o->json ? list_print_nodes_json(o, &info, nodes, nr, all) : print_table(t);
+		free(nodes);
+		status = error ? fail_system(error, "status") : EXIT_DONE;
 	}
-	free(nodes);
-	return EXIT_DONE;
+	free_table(t);
+	return status;
 }

@@ -26,6 +26,10 @@ enum {
 	OPT_CSV,
 	OPT_SINCE,
 	OPT_REPORT,
+	OPT_JOB,
+	OPT_STATE,
+	OPT_SORT,
+	OPT_NO_HEADERS,
 	OPT_USAGE,
 	OPT_VERSION,
 };
@@ -35,7 +39,7 @@ static const struct argp_option argp_options[] = {
 	{ "pid", 'p', "PID", 0, "A process; several: PID,PID, or PID PID, as $(pidof x) gives them", 0 },
 	{ "gpu", 'g', "GPU", 0, "A GPU: index, gpu_id, PCI address, renderD128, UUID, name; 0,3-5; all", 0 },
 	{ "queue", 'q', "QUEUE", 0, "The queue, by its number within the process", 0 },
-	{ "cgroup", OPT_CGROUP, "DIR", 0, "A cgroup: its directory, or its path below /sys/fs/cgroup", 0 },
+	{ "cgroup", OPT_CGROUP, "DIR", 0, "A cgroup: its directory, its path below /sys/fs/cgroup; filter: a pattern", 0 },
 	{ "priority", OPT_PRIORITY, "N", 0, "run: the priority", 0 },
 	{ "class", OPT_CLASS, "C", 0, "run: the class", 0 },
 	{ "for", OPT_FOR, "SECONDS", 0, "preempt: how long; hint: within which time, 1 at most", 0 },
@@ -51,9 +55,16 @@ static const struct argp_option argp_options[] = {
 	{ "tree", OPT_TREE, NULL, 0, "set, job set: with all processes below it", 0 },
 	{ "stay", OPT_STAY, NULL, 0, "job set: off one GPU, the job stays on the others", 0 },
 	{ "by", OPT_BY, "KEY", 0, "list, top: a line for each queue (queue), or job, user and place (job)", 0 },
-	{ "csv", OPT_CSV, NULL, 0, "account: a table for programs", 0 },
+	{ "csv", OPT_CSV, NULL, 0, "list, account, status: a table for programs", 0 },
 	{ "since", OPT_SINCE, "FILE", 0, "account: only what came after this output of account --json", 0 },
 	{ "report", OPT_REPORT, "FILE", 0, "doctor: a file to attach to a report about this machine", 0 },
+	{ "user", 'u', "USER", 0, "Of these users alone: USER,USER", 0 },
+	{ "job", OPT_JOB, "ID", 0, "Of these jobs alone: ID,ID", 0 },
+	{ "state", OPT_STATE, "STATE", 0, "In these states alone: idle, active, preempted", 0 },
+	{ "columns", 'o', "COLUMNS", 0, "These columns: COLUMN,COLUMN; +COLUMN: one more", 0 },
+	{ "sort", OPT_SORT, "COLUMN", 0, "By this column, the least first; -COLUMN: the largest", 0 },
+	{ "no-headers", OPT_NO_HEADERS, NULL, 0, "Rows alone", 0 },
+	{ "batch", 'b', NULL, 0, "top: print, to no terminal as well", 0 },
 	{ "help", 'h', NULL, OPTION_HIDDEN, NULL, 0 },
 	{ "usage", OPT_USAGE, NULL, OPTION_HIDDEN, NULL, 0 },
 	{ "version", OPT_VERSION, NULL, OPTION_HIDDEN, NULL, 0 },
@@ -61,7 +72,12 @@ static const struct argp_option argp_options[] = {
 };
 
 #define TARGET	(GIVEN_PID | GIVEN_GPU | GIVEN_QUEUE)
-#define MANY	(GIVEN_PID | GIVEN_CGROUP)
+/* Of commands that show some of all processes, and of those whose rows are tables */
+#define FILTER	(GIVEN_PID | GIVEN_GPU | GIVEN_CGROUP | GIVEN_USER)
+#define TABLE	(GIVEN_COLUMNS | GIVEN_SORT | GIVEN_NO_HEADERS)
+#define MANY	(GIVEN_PID | GIVEN_GPU)
+/* May stand on a command line again and again */
+#define REPEATED	(FILTER | GIVEN_JOB | GIVEN_STATE)
 
 static int main_help(const struct options *o);
 
@@ -70,7 +86,7 @@ static int main_help(const struct options *o);
  * @name: its name
  * @run: carries it out
  * @takes: options, bits GIVEN_*
- * @many: those of them that may name several
+ * @many: those of -p and -g that may name several; --cgroup always may
  * @most: words that it takes at most
  * @program: its words are another program's command line, which may stand after "--"
  * @number: would it take this number as its own word, which stands behind -p PID? NULL: never
@@ -90,19 +106,22 @@ static const struct command {
 	const char *usage;
 	const char *example;
 } commands[] = {
-	{ "list", cmd_list, TARGET | GIVEN_CGROUP | GIVEN_BY | GIVEN_JSON, 0, 0, false, NULL,
+	{ "list", cmd_list, FILTER | GIVEN_QUEUE | GIVEN_JOB | GIVEN_STATE | GIVEN_BY | GIVEN_JSON | GIVEN_CSV | TABLE, MANY, 0, false, NULL,
 	  "queues: whose, how urgent, what they do; or jobs",
-	  "list [-p PID [-g GPU -q QUEUE] | --cgroup DIR] [--by job]",
+	  "list [-p PID...] [-u USER] [-g GPU] [--job ID] [--cgroup GLOB] [--state STATE]\n"
+	  "list -p PID -g GPU -q QUEUE\n"
+	  "list --by job [-o COLUMNS] [--sort COLUMN] [--csv]",
 	  "list --by job" },
-	{ "why", cmd_why, TARGET | GIVEN_CGROUP | GIVEN_JSON, 0, 0, false, NULL,
+	{ "why", cmd_why, FILTER | GIVEN_QUEUE | GIVEN_JOB | GIVEN_STATE | GIVEN_JSON, MANY, 0, false, NULL,
 	  "a sentence per queue: why it runs or does not",
-	  "why [-p PID [-g GPU -q QUEUE] | --cgroup DIR]",
+	  "why [-p PID...] [-u USER] [-g GPU] [--job ID] [--cgroup GLOB] [--state STATE]\n"
+	  "why -p PID -g GPU -q QUEUE",
 	  "why -p $(pidof training)" },
-	{ "status", cmd_status, GIVEN_JSON, 0, 0, false, NULL,
+	{ "status", cmd_status, GIVEN_GPU | GIVEN_JSON | GIVEN_CSV | TABLE, GIVEN_GPU, 0, false, NULL,
 	  "nodes: what the scheduler does",
-	  "status",
+	  "status [-g GPU] [-o COLUMNS] [--sort COLUMN] [--csv]",
 	  "status --json" },
-	{ "set", cmd_set, TARGET | GIVEN_CGROUP | GIVEN_TREE, MANY, INT_MAX, false, set_takes_number,
+	{ "set", cmd_set, TARGET | GIVEN_CGROUP | GIVEN_TREE, GIVEN_PID, INT_MAX, false, set_takes_number,
 	  "how urgent processes, queues and cgroups are; parameters of policies",
 	  "set -p PID... PRIORITY|CLASS|clear\n"
 	  "set -p PID -g GPU -q QUEUE PRIORITY|CLASS|clear\n"
@@ -113,14 +132,14 @@ static const struct command {
 	  "set -p PID... runtime=US [period=US]       reserve device time under edf\n"
 	  "set --cgroup DIR... follow_stop=always|never|node",
 	  "set -p $(pidof training) batch" },
-	{ "job", cmd_job, TARGET | GIVEN_CGROUP | GIVEN_TREE | GIVEN_STAY | GIVEN_JSON, MANY, 2, false, job_takes_number,
+	{ "job", cmd_job, TARGET | GIVEN_CGROUP | GIVEN_TREE | GIVEN_STAY | GIVEN_JSON, GIVEN_PID, 2, false, job_takes_number,
 	  "processes that are decided about as one",
 	  "job set -p PID... [--tree] [--stay] ID     processes of one ID\n"
 	  "job set --cgroup DIR... [--stay] [ID]      those of a cgroup; ID: otherwise its inode\n"
 	  "job clear -p PID...|--cgroup DIR...\n"
 	  "job list [-p PID|--cgroup DIR]             queues of jobs",
 	  "job set -p $$ --tree 1" },
-	{ "share", cmd_share, GIVEN_CGROUP | GIVEN_JSON, GIVEN_CGROUP, INT_MAX, false, NULL,
+	{ "share", cmd_share, GIVEN_CGROUP | GIVEN_JSON, 0, INT_MAX, false, NULL,
 	  "how groups divide each GPU's time",
 	  "share set --cgroup DIR...|job=ID... weight=N|min=PERCENT|max=PERCENT|max=QUOTA/PERIOD|max=none...\n"
 	  "share clear --cgroup DIR...|job=ID...\n"
@@ -130,9 +149,11 @@ static const struct command {
 	  "what is reserved, and would that fit as well?",
 	  "fits [runtime=US period=US] [-p PID] [-g GPU]",
 	  "fits runtime=8ms period=20ms" },
-	{ "account", cmd_account, GIVEN_GPU | GIVEN_CSV | GIVEN_SINCE | GIVEN_JSON | GIVEN_PROMETHEUS, 0, 4, false, NULL,
+	{ "account", cmd_account, FILTER | GIVEN_JOB | GIVEN_CSV | GIVEN_SINCE | GIVEN_JSON | GIVEN_PROMETHEUS | TABLE, MANY, 4, false, NULL,
 	  "who has used how much, those that have ended included",
-	  "account [node|cgroup|job|process]... [-g GPU] [--csv|--prometheus] [--since FILE]",
+	  "account [node|cgroup|job|process]... [--csv] [--since FILE]\n"
+	  "account [node|cgroup|job|process]... --prometheus [-g GPU]\n"
+	  "account [-p PID...] [-u USER] [-g GPU] [--job ID] [--cgroup GLOB]",
 	  "account cgroup --csv" },
 	{ "run", cmd_run, GIVEN_PRIORITY, 0, INT_MAX, true, NULL,
 	  "run a program, with all its children, at a priority",
@@ -158,17 +179,18 @@ static const struct command {
 	  "show or change tunables",
 	  "tune [NAME[=VALUE]...] [-g GPU]",
 	  "tune idle_evict_us=20ms -g renderD128" },
-	{ "top", cmd_top, GIVEN_INTERVAL | GIVEN_COUNT | GIVEN_BY, 0, 0, false, NULL,
-	  "live view (keys: q, p priority, w work, t time off, j jobs)",
-	  "top [--by job] [-i SECONDS] [-n N]",
+	{ "top", cmd_top, FILTER | GIVEN_JOB | GIVEN_STATE | GIVEN_INTERVAL | GIVEN_COUNT | GIVEN_BY | GIVEN_BATCH | TABLE, MANY, 0, false, NULL,
+	  "live view (? lists its keys)",
+	  "top [--by job] [-i SECONDS] [-n N] [-b] [-o COLUMNS] [--sort COLUMN]\n"
+	  "top [-p PID...] [-u USER] [-g GPU] [--job ID] [--cgroup GLOB] [--state STATE]",
 	  "top -i 500ms" },
-	{ "events", cmd_events, GIVEN_COUNT | GIVEN_JSON, 0, 0, false, NULL,
+	{ "events", cmd_events, FILTER | GIVEN_COUNT | GIVEN_JSON, MANY, 0, false, NULL,
 	  "what happens, line by line",
-	  "events [-n N]",
+	  "events [-p PID...] [-u USER] [-g GPU] [--cgroup GLOB] [-n N]",
 	  "events -n 20" },
-	{ "stats", cmd_stats, GIVEN_JSON | GIVEN_PROMETHEUS, 0, 0, false, NULL,
+	{ "stats", cmd_stats, GIVEN_GPU | GIVEN_JSON | GIVEN_PROMETHEUS, GIVEN_GPU, 0, false, NULL,
 	  "counters of all nodes",
-	  "stats [--prometheus]",
+	  "stats [-g GPU] [--prometheus]",
 	  "stats --json" },
 	{ "report", cmd_report, GIVEN_GPU | GIVEN_JSON, GIVEN_GPU, 0, false, NULL,
 	  "of nodes that observe: would it help here, what would it cost?",
@@ -431,6 +453,15 @@ static void main_take_word(struct line *line, char *word)
 	}
 }
 
+static void main_filter_by(struct argp_state *state, unsigned int option, const char *words)
+{
+	struct line *line = state->input;
+	char why[FILTER_WHY];
+
+	if (!add_to_filter(&line->o.filter, option, words, why))
+		argp_error(state, "%s", why);
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct line *line = state->input;
@@ -440,7 +471,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		main_take_word(line, arg);
 		return 0;
 	}
-	if (arg && main_bit_of(key) & o->given & ~(GIVEN_PID | GIVEN_GPU | GIVEN_CGROUP))
+	if (arg && main_bit_of(key) & o->given & ~REPEATED)
 		argp_error(state, "%s is one too many: its option is given twice", arg);
 	o->given |= main_bit_of(key);
 	if (main_bit_of(key))
@@ -510,6 +541,27 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case OPT_REPORT:
 		o->report = arg;
 		break;
+	case 'u':
+		main_filter_by(state, GIVEN_USER, arg);
+		break;
+	case OPT_JOB:
+		main_filter_by(state, GIVEN_JOB, arg);
+		break;
+	case OPT_STATE:
+		main_filter_by(state, GIVEN_STATE, arg);
+		break;
+	case 'o':
+		o->columns = arg;
+		break;
+	case OPT_SORT:
+		o->sort = arg;
+		break;
+	case OPT_NO_HEADERS:
+		o->no_headers = true;
+		break;
+	case 'b':
+		o->batch = true;
+		break;
 	case OPT_CHECK:
 		o->check = true;
 		break;
@@ -538,12 +590,11 @@ static int main_check_options(const struct command *command, const struct option
 			return fail(EXIT_USAGE, "%s does not take --%s; try: gpreemptctl help %s", command->name, option->name, command->name);
 	if (o->nr_pids > 1 && !(command->many & GIVEN_PID))
 		return fail(EXIT_USAGE, "%s takes one process, not %d and %d", command->name, o->pids[0], o->pids[1]);
-	if (o->nr_cgroups > 1 && !(command->many & GIVEN_CGROUP))
-		return fail(EXIT_USAGE, "%s takes one cgroup, not %s and %s", command->name, o->cgroups[0], o->cgroups[1]);
 	if (o->nr_pids > 1 && o->given & GIVEN_QUEUE)
 		return fail(EXIT_USAGE, "%s: queue %u is of one process, not of %d and %d; nothing changed", command->name, o->queue_id, o->pids[0],
 			    o->pids[1]);
-	if (o->given & GIVEN_CGROUP && o->given & TARGET)
+	/* What fits all filters is shown. */
+	if (o->given & GIVEN_CGROUP && o->given & TARGET && !(command->takes & GIVEN_USER))
 		return fail(EXIT_USAGE, "--cgroup goes without -p, -g and -q");
 	return 0;
 }

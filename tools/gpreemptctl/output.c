@@ -118,8 +118,16 @@ json_object *json_of_queue(const struct gpreempt_queue_info *q)
 	return o;
 }
 
-/** json_of_node() - a node; the caller's */
-json_object *json_of_node(const struct gpreempt_node_info *n)
+static void output_add_counter(json_object *o, const char *name, uint64_t value, bool told)
+{
+	if (told)
+		add_number(o, name, value);
+	else
+		json_object_object_add(o, name, NULL);
+}
+
+/** json_of_node() - a node; the caller's. @all: who asks may see all; null stands for the rest */
+json_object *json_of_node(const struct gpreempt_node_info *n, bool all)
 {
 	json_object *o = json_object_new_object();
 	char active[24];
@@ -131,13 +139,13 @@ json_object *json_of_node(const struct gpreempt_node_info *n)
 		add_number(o, "slots", identity_of(n->gpu_id)->slots);
 	if (node_attribute(n->gpu_id, "active_queues", active, sizeof(active)) > 0 && parse_number(active, UINT32_MAX, &number))
 		add_number(o, "active_queues", number);
-	add_text(o, "state", gpreempt_node_state_name(n->state));
+	json_object_object_add(o, "state", node_state_is_told(n, all) ? json_object_new_string(gpreempt_node_state_name(n->state)) : NULL);
 	add_text(o, "backend", n->backend);
 	add_text(o, "policy", n->policy);
 	add_number(o, "queues", n->nr_queues);
 	add_number(o, "preempted", n->nr_preempted);
-	add_number(o, "preemptions", n->preemptions);
-	add_number(o, "resumes", n->resumes);
-	add_number(o, "failures", n->failures);
+	output_add_counter(o, "preemptions", n->preemptions, all);
+	output_add_counter(o, "resumes", n->resumes, all);
+	output_add_counter(o, "failures", n->failures, all);
 	return o;
 }

@@ -53,7 +53,7 @@ static void print_text(const struct gpreempt_node_info *node)
 
 static json_object *make_json(const struct gpreempt_node_info *node)
 {
-	struct sink sink = { .object = json_of_node(node), .gpu_id = node->gpu_id };
+	struct sink sink = { .object = json_of_node(node, true), .gpu_id = node->gpu_id };
 	json_object *all = sink.object;
 
 	node_attributes(node->gpu_id, "", add, &sink);
@@ -289,12 +289,12 @@ static const struct {
 };
 
 /* Return: 0, or the exit status, said. */
-static int print_workloads(void)
+static int print_workloads(const struct options *o)
 {
 	struct workload *workloads;
 	struct queue_list list;
 	size_t m;
-	int i, n, status = list_queues(&(struct options){ 0 }, "stats", &list);
+	int i, n, status = list_queues(o, "stats", &list);
 
 	if (status)
 		return status;
@@ -310,7 +310,7 @@ static int print_workloads(void)
 }
 
 /* Return: 0, or the exit status, said. */
-static int print_account(void)
+static int print_account(const struct options *o)
 {
 	struct usage usage;
 	struct gpreempt *g;
@@ -318,7 +318,7 @@ static int print_account(void)
 
 	if (status)
 		return status;
-	error = read_usage(g, USAGE_OF_GROUPS, 0, &usage);
+	error = read_usage(g, USAGE_OF_GROUPS, o, &usage);
 	gpreempt_close(g);
 	/* A module before version 8 keeps none. */
 	if (error)
@@ -377,13 +377,16 @@ int cmd_stats(const struct options *o)
 	struct gpreempt_node_info *nodes;
 	json_object *document, *list;
 	char text[64];
-	int i, nr, status;
+	int i, all, nr, status;
 
 	if (o->json && o->prometheus)
 		return fail(EXIT_USAGE, "stats: --json or --prometheus, not both");
 	status = list_nodes("stats", NULL, &nodes, &nr);
 	if (status)
 		return status;
+	for (i = 0, all = nr, nr = 0; i < all; i++)
+		if (gpu_is_chosen(o, nodes[i].gpu_id))
+			nodes[nr++] = nodes[i];
 	status = nr ? node_attribute(nodes[0].gpu_id, "checks", text, sizeof(text)) : 0;
 	if (status == -EACCES || status == -EPERM) {
 		free(nodes);
@@ -392,9 +395,9 @@ int cmd_stats(const struct options *o)
 	status = EXIT_DONE;
 	if (o->prometheus) {
 		print_prometheus(nodes, nr);
-		status = print_workloads();
+		status = print_workloads(o);
 		if (!status)
-			status = print_account();
+			status = print_account(o);
 	} else if (o->json) {
 		document = new_document();
 		list = json_object_new_array();

@@ -185,18 +185,18 @@ static void name_entry(struct usage_entry *e)
  * read_usage() - ask the scheduler, and find names
  * @g: the scheduler
  * @wanted: bits 1 << &enum gpreempt_usage_kind; 0: all
- * @gpu_id: the node; 0: all
+ * @o: -g names the nodes; without it, all
  * @usage: out: to be given to free_usage(), unless it failed
  *
  * Return: 0 or a negative errno, as gpreempt_list_usage().
  */
-int read_usage(struct gpreempt *g, unsigned int wanted, unsigned int gpu_id, struct usage *usage)
+int read_usage(struct gpreempt *g, unsigned int wanted, const struct options *o, struct usage *usage)
 {
 	struct gpreempt_usage_info *infos;
 	int i, nr;
 
 	*usage = (struct usage){ 0 };
-	nr = gpreempt_list_usage(g, wanted, gpu_id, &infos, &usage->time_ns);
+	nr = gpreempt_list_usage(g, wanted, o->nr_gpus == 1 ? o->gpu_id : 0, &infos, &usage->time_ns);
 	if (nr <= 0)
 		return nr;
 	usage->entries = calloc(nr, sizeof(*usage->entries));
@@ -205,7 +205,7 @@ int read_usage(struct gpreempt *g, unsigned int wanted, unsigned int gpu_id, str
 		return -ENOMEM;
 	}
 	for (i = 0; i < nr; i++)
-		if (infos[i].kind != GPREEMPT_USAGE_JOB || !add_to_same_job(usage, &infos[i]))
+		if (gpu_is_chosen(o, infos[i].gpu_id) && (infos[i].kind != GPREEMPT_USAGE_JOB || !add_to_same_job(usage, &infos[i])))
 			usage->entries[usage->nr++] = (struct usage_entry){
 				.info = infos[i], .origin.uid = usage_is_rest(&infos[i]) ? infos[i].uid : (uid_t)-1,
 			};

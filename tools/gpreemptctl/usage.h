@@ -6,6 +6,8 @@
 #include "gpreempt.h"
 #include "origin.h"
 
+struct options;
+
 /**
  * struct usage_entry - what a node, a cgroup, a job or a process has used
  * @info: what the scheduler says of it
@@ -32,7 +34,7 @@ struct usage {
 	uint64_t time_ns;
 };
 
-int read_usage(struct gpreempt *g, unsigned int kinds, unsigned int gpu_id, struct usage *usage);
+int read_usage(struct gpreempt *g, unsigned int wanted, const struct options *o, struct usage *usage);
 void free_usage(struct usage *usage);
 uint64_t usage_id(const struct gpreempt_usage_info *info);
 bool usage_is_rest(const struct gpreempt_usage_info *info);

@@ -15,6 +15,7 @@ int cmd_why(const struct options *o)
 
 	if (status)
 		return status;
+	tell_what_is_hidden("own processes alone are shown");
 	if (o->json) {
 		document = new_document();
 		array = json_object_new_array();

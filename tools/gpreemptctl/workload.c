@@ -161,50 +161,86 @@ uint64_t counted_since(uint64_t now, uint64_t before)
 	return now >= before ? now - before : now;
 }
 
-/**
- * usage_word() - a time in milliseconds, or in percent
- * @ns: the time
- * @over_ns: of so much time; 0: in milliseconds
- *
- * Return: @buffer.
- */
-const char *usage_word(uint64_t ns, uint64_t over_ns, char *buffer, size_t size)
+enum {
+	WORKLOAD_JOB, WORKLOAD_USER, WORKLOAD_PLACE, WORKLOAD_GPU, WORKLOAD_PCI, WORKLOAD_SLOTS, WORKLOAD_PROCS, WORKLOAD_QUEUES, WORKLOAD_ACTIVE,
+	WORKLOAD_OFF, WORKLOAD_PRIO, WORKLOAD_PENDING, WORKLOAD_PREEMPTED, WORKLOAD_OFF_MS, WORKLOAD_DEVICE, WORKLOAD_BUSY, WORKLOAD_WAIT,
+	NR_WORKLOAD_COLUMNS
+};
+
+/* The columns of times used are those of top; list has others of the same meaning. */
+#define WORKLOAD_COLUMNS(busy, wait) { \
+	[WORKLOAD_JOB] = { "JOB", COLUMN_RIGHT, 0, 7 }, \
+	[WORKLOAD_USER] = { "USER", COLUMN_CUT, 0, 0 }, \
+	[WORKLOAD_PLACE] = { "PLACE", COLUMN_CUT, 0, 0 }, \
+	[WORKLOAD_GPU] = { "GPU", COLUMN_RIGHT, 0, 0 }, \
+	[WORKLOAD_PCI] = { "PCI", 0, 8, 0 }, \
+	[WORKLOAD_SLOTS] = { "SLOTS", COLUMN_RIGHT, 7, 0 }, \
+	[WORKLOAD_PROCS] = { "PROCS", COLUMN_RIGHT, 6, 0 }, \
+	[WORKLOAD_QUEUES] = { "QUEUES", COLUMN_RIGHT, 0, 0 }, \
+	[WORKLOAD_ACTIVE] = { "ACTIVE", COLUMN_RIGHT, 3, 0 }, \
+	[WORKLOAD_OFF] = { "OFF", COLUMN_RIGHT, 0, 5 }, \
+	[WORKLOAD_PRIO] = { "PRIO", COLUMN_RIGHT, 0, 5 }, \
+	[WORKLOAD_PENDING] = { "PENDING", COLUMN_RIGHT, 5, 0 }, \
+	[WORKLOAD_PREEMPTED] = { "PREEMPTED", COLUMN_RIGHT, 10, 0 }, \
+	[WORKLOAD_OFF_MS] = { "OFF_MS", COLUMN_RIGHT, 4, 0 }, \
+	[WORKLOAD_DEVICE] = { "DEVICE", COLUMN_CUT, 9, 0 }, \
+	[WORKLOAD_BUSY] = { busy, COLUMN_RIGHT, 2, 0 }, \
+	[WORKLOAD_WAIT] = { wait, COLUMN_RIGHT, 1, 0 }, \
+}
+
+/** new_workload_table() - a table of workloads; @live: of top. Return: see new_table() */
+int new_workload_table(const struct options *o, const char *command, bool live, struct table **table)
+{
+	static const struct column in_ms[] = WORKLOAD_COLUMNS("BUSY_MS", "WAIT_MS"), in_percent[] = WORKLOAD_COLUMNS("BUSY%", "WAIT%");
+#define BEFORE	"JOB,USER,PLACE,GPU,PCI,SLOTS,PROCS,QUEUES,ACTIVE,OFF,PRIO,PENDING,PREEMPTED,OFF_MS,"
+	static const struct columns list = {
+		.all = in_ms, .nr = NR_WORKLOAD_COLUMNS, .text = BEFORE "BUSY_MS,WAIT_MS,DEVICE", .csv = BEFORE "BUSY_MS,WAIT_MS,DEVICE",
+	}, top = {
+		.all = in_percent, .nr = NR_WORKLOAD_COLUMNS, .text = BEFORE "BUSY%,WAIT%,DEVICE",
+	};
+
+	return new_table(o, command, live ? &top : &list, table);
+}
+
+static void workload_put_time(struct table *t, size_t column, uint64_t ns, uint64_t over_ns)
 {
 	if (over_ns)
-		snprintf(buffer, size, "%.0f", 100.0 * ns / over_ns);
+		put(t, column, "%.0f", 100.0 * ns / over_ns);
 	else
-		snprintf(buffer, size, "%" PRIu64, ns / 1000000);
-	return buffer;
+		put(t, column, "%" PRIu64, ns / 1000000);
 }
 
-#define HEAD	"%12s %-10.10s %-44.44s %7s %-13s %7s %5s %6s %6s %5s %5s %8s %9s %9s %9s %9s %s"
-
-/** workload_head() - names of the columns; @shares: times used are parts of the time */
-const char *workload_head(bool shares)
+/**
+ * add_workload_row() - one
+ * @kind: see add_row()
+ * @over_ns: in so much time its usage was used; 0: times are in milliseconds
+ */
+void add_workload_row(struct table *t, const struct workload *w, int kind, uint64_t over_ns)
 {
-	static char head[WORKLOAD_LINE];
-
-	snprintf(head, sizeof(head), HEAD, "JOB", "USER", "PLACE", "GPU", "PCI", "SLOTS", "PROCS", "QUEUES", "ACTIVE", "OFF", "PRIO", "PENDING", "PREEMPTED",
-		 "OFF_MS", shares ? "BUSY%" : "BUSY_MS", shares ? "WAIT%" : "WAIT_MS", "DEVICE");
-	return head;
-}
-
-/** workload_line() - one as a line of the table; @over_ns: see usage_word() */
-void workload_line(const struct workload *w, uint64_t over_ns, char *line, size_t size)
-{
-	char job[24] = "-", user[40], place[PLACE_WORDS], slots[40], busy[24] = "-", waiting[24] = "-";
 	const struct identity *id = identity_of(w->gpu_id);
+	char text[PLACE_WORDS];
 
+	add_row(t, kind);
 	if (w->job)
-		snprintf(job, sizeof(job), "%" PRIu64, w->job);
+		put(t, WORKLOAD_JOB, "%" PRIu64, w->job);
+	put(t, WORKLOAD_USER, "%s", user_of(w->uid, text, sizeof(text)));
+	put_word(t, WORKLOAD_PLACE, place_words(&w->place, text, sizeof(text)));
+	put(t, WORKLOAD_GPU, "%u", w->gpu_id);
+	put_word(t, WORKLOAD_PCI, id->bdf);
+	put(t, WORKLOAD_SLOTS, "%s", slots_of(w->gpu_id, text, sizeof(text)));
+	put(t, WORKLOAD_PROCS, "%u", w->processes);
+	put(t, WORKLOAD_QUEUES, "%u", w->queues);
+	put(t, WORKLOAD_ACTIVE, "%u", w->active);
+	put(t, WORKLOAD_OFF, "%u", w->preempted);
+	put(t, WORKLOAD_PRIO, "%d", w->priority);
+	put(t, WORKLOAD_PENDING, "%" PRIu64, w->pending);
+	put(t, WORKLOAD_PREEMPTED, "%" PRIu64, w->preempt_count);
+	put(t, WORKLOAD_OFF_MS, "%" PRIu64, w->preempted_us / 1000);
 	if (w->told) {
-		usage_word(w->usage.busy_ns, over_ns, busy, sizeof(busy));
-		usage_word(w->usage.waiting_ns, over_ns, waiting, sizeof(waiting));
+		workload_put_time(t, WORKLOAD_BUSY, w->usage.busy_ns, over_ns);
+		workload_put_time(t, WORKLOAD_WAIT, w->usage.waiting_ns, over_ns);
 	}
-	snprintf(line, size, "%12s %-10.10s %-44.44s %7u %-13s %7s %5u %6u %6u %5u %5d %8" PRIu64 " %9" PRIu64 " %9" PRIu64 " %9s %9s %s", job,
-		 user_of(w->uid, user, sizeof(user)), place_words(&w->place, place, sizeof(place)), w->gpu_id, id->bdf[0] ? id->bdf : "-",
-		 slots_of(w->gpu_id, slots, sizeof(slots)), w->processes, w->queues, w->active, w->preempted, w->priority, w->pending, w->preempt_count,
-		 w->preempted_us / 1000, busy, waiting, id->name[0] ? id->name : "-");
+	put_word(t, WORKLOAD_DEVICE, id->name);
 }
 
 /** add_usage() - members of an object that say what has been used; time off the device is not among them */

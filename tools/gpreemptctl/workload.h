@@ -8,18 +8,21 @@
 #include "gpreempt.h"
 #include "gpreemptctl.h"
 #include "origin.h"
+#include "table.h"
 
 /**
  * struct member - a queue, and whose it is
  * @queue: what the scheduler knows of it
  * @job: id of its job; 0: it has none
  * @usage: what it has used; NULL: the module does not tell
+ * @since: of it, what came since a look before; NULL: not known
  * @origin: where its process comes from
  */
 struct member {
 	const struct gpreempt_queue_info *queue;
 	uint64_t job;
 	const struct gpreempt_queue_usage *usage;
+	const struct gpreempt_queue_usage *since;
 	struct origin origin;
 };
 
@@ -60,16 +63,14 @@ struct workload {
 	struct gpreempt_queue_usage usage;
 };
 
-/* A line of the table, with its terminating NUL */
-#define WORKLOAD_LINE	384
-
 struct member *find_members(const struct queue_list *list);
 int find_workloads(const struct queue_list *list, struct workload **workloads);
 int compare_workloads(const struct workload *a, const struct workload *b);
-const char *workload_head(bool shares);
-void workload_line(const struct workload *w, uint64_t over_ns, char *line, size_t size);
+int new_workload_table(const struct options *o, const char *command, bool live, struct table **table);
+void add_workload_row(struct table *t, const struct workload *w, int kind, uint64_t over_ns);
+int new_queue_table(const struct options *o, const char *command, bool live, struct table **table);
+void add_queue_row(struct table *t, const struct member *m, int kind, uint64_t over_ns);
 uint64_t counted_since(uint64_t now, uint64_t before);
-const char *usage_word(uint64_t ns, uint64_t over_ns, char *buffer, size_t size);
 void add_usage(json_object *o, const struct gpreempt_queue_usage *usage);
 json_object *json_of_workload(const struct workload *w);
 void add_place(json_object *o, const struct place *place);

@@ -46,7 +46,7 @@ guest="qemu-system-x86 mmdebstrap e2fsprogs busybox-static libhsa-runtime-dev li
 # kernels for the virtual GPU: compiler, linker and assembler for gfx90a; HIP
 shader="clang-$llvm lld-$llvm llvm-$llvm hipcc $(named rocm-device-libs) libamdhip64-dev libamd-comgr-dev rocminfo"
 # gpreemptctl, the library and the Slurm plugin, and what looks at them
-tools="libjson-c-dev libncurses-dev scdoc man-db pkgconf g++ bash-completion procps tmux libslurm-dev"
+tools="libjson-c-dev libncurses-dev libsmartcols-dev scdoc man-db pkgconf g++ bash-completion procps tmux libslurm-dev"
 # Debian and rpm packages, throw-away systems, documentation, cluster managers
 package="build-essential debhelper dh-dkms fakeroot lintian rpm cpio python3-sphinx"
 # A program out of these is all that is needed; installed, they would start services: they are unpacked into the cache.

@@ -9,7 +9,7 @@
  * There is no process from 900000 on. Shares of cgroups that are set become
  * lines of $MACHINE/shares: DIRECTORY|job ID WEIGHT MIN QUOTA/PERIOD; or fail with the errno in /sys/share-errno. Parameters of cgroups that are set become
  * lines of $MACHINE/params: DIRECTORY PARAMETER VALUE. With /sys/no-module there is none, and
- * with /sys/no-access it is another's.
+ * with /sys/no-access it is another's. With /sys/no-rights the caller is a user without rights: nodes are idle, and their counters are not for him.
  *
  * The policy of all nodes is $POLICY, or hpf.
  *
@@ -56,6 +56,13 @@ static const char *at(const char *path, char *buffer)
 	return path;
 }
 
+static bool has_no_rights(void)
+{
+	char buffer[PATH_MAX];
+
+	return !__real_access(at("/sys/no-rights", buffer), F_OK);
+}
+
 int __wrap_open(const char *path, int flags, ...)
 {
 	char buffer[PATH_MAX];
@@ -66,6 +73,10 @@ int __wrap_open(const char *path, int flags, ...)
 		va_start(list, flags);
 		mode = va_arg(list, mode_t);
 		va_end(list);
+	}
+	if (strlen(path) > 7 && !strcmp(path + strlen(path) - 7, "/checks") && has_no_rights()) {
+		errno = EACCES;
+		return -1;
 	}
 	if (strcmp(path, DEVICE))
 		return __real_open(at(path, buffer), flags, mode);
@@ -213,6 +224,8 @@ static int info(struct gpreempt_info *i)
 			continue;
 		if (n < i->nr_nodes) {
 			nodes[n] = (struct gpreempt_node_info){ .gpu_id = atoi(d->d_name), .state = GPREEMPT_NODE_POLLING, .backend = "hws", .policy = "hpf" };
+			if (has_no_rights())
+				nodes[n].state = GPREEMPT_NODE_IDLE;
 			if (getenv("POLICY"))
 				snprintf(nodes[n].policy, sizeof(nodes[n].policy), "%s", getenv("POLICY"));
 			/* The folder is in no order. */

@@ -24,7 +24,7 @@ builds_without_warnings()
 	build_ctl "$built" sanitized
 	mkdir -p "$built/fakes"
 	gcc $sanitizers -D_GNU_SOURCE -I"$TOP/include/uapi" -c -o "$built/fakes/machine.o" "$here/machine.c"
-	gcc $sanitizers -o "$built/ctl" "$built"/fakes/*.o "$built"/*.o $wrap -ljson-c -lncurses -ltinfo
+	gcc $sanitizers -o "$built/ctl" "$built"/fakes/*.o "$built"/*.o $wrap -ljson-c -lncurses -ltinfo -lsmartcols
 	gcc $sanitizers -I"$TOP/include/uapi" -I"$TOP/lib" -I"$TOP/integrations/common" -o "$built/hook" "$built"/fakes/*.o \
 		"$TOP/integrations/oci/gpreempt-oci.c" "$TOP"/integrations/common/*.c "$TOP/lib/gpreempt.c" "$TOP/lib/parse.c" $wrap -ljson-c
 }
@@ -655,8 +655,7 @@ pids_and_priorities_are_not_mixed_up()
 	refuses 'queue 3 is of one process, not of 198 and 199; nothing changed' set -p 198 199 -g 1 -q 3 5
 	refuses 'its option is given twice' set -p 198 -g 1 -q 3 -q 4 5
 	refuses 'waits_for=199: a process does not wait for itself; nothing changed' set -p 198,199 waits_for=199
-	refuses 'list takes one process, not 198 and 199' list -p 198 199
-	refuses 'list takes one cgroup, not a and b' list --cgroup a --cgroup b
+	refuses 'probe-hang takes one process, not 198 and 199' probe-hang -p 198 199
 	# Where no priority is needed, any program may have been meant.
 	mkdir "$MACHINE/proc/5" "$MACHINE/proc/6"
 	printf 'train\0' >"$MACHINE/proc/5/cmdline"

@@ -71,20 +71,28 @@ wrong_usage_is_told()
 	wrong 'queue=-1 is not a number' set -p 1 -g 1 --queue=-1 5
 	wrong 'list takes no word more' list more
 	wrong 'why takes no word more' why more
-	wrong '-g goes with -p' why -g 1
+	wrong '-g goes with -p' probe-hang -g 1
 	wrong 'status takes no word more' status more
 	wrong 'policy takes no word b' policy a b
 	wrong 'apply takes no word b' apply a b
 	wrong 'list does not take --priority' list --class batch
 	wrong 'top does not take --json' top --json
 	wrong 'status does not take --pid' status -p 1
+	wrong 'why does not take --columns' why -o pid
+	wrong 'events does not take --state' events --state idle
+	wrong 'list does not take --batch' list -b
+	wrong 'list has no column size; it has PID,' list --sort size
+	wrong 'are for tables; --json has all there is' list --json --no-headers
+	wrong 'user=nobody-here: there is no such user' list -u nobody-here
+	wrong 'state=busy is none of idle, active, preempted' why --state busy
+	wrong 'of options, -g alone goes with --prometheus' account --prometheus --job 5
+	wrong 'probe-hang takes one process, not 1 and 2' probe-hang -p 1,2
 	wrong 'set does not take --json' set -p 1 5 --json
 	wrong 'preempt does not take --interval' preempt -p 1 -i 1
 	wrong 'list runs no program' list -- true
 	wrong '-p PID -g GPU -q QUEUE' list -q 1
 	wrong '-p PID -g GPU -q QUEUE' list -p 1 -q 1
-	wrong '-g goes with -p' list -g 1
-	wrong '--cgroup goes without' list --cgroup / -p 1
+	wrong '--cgroup goes without' set --cgroup / -p 1 5
 	wrong 'set what?' set -p 1
 	wrong 'set needs -p PID or --cgroup DIR' set 5
 	wrong '--tree is for a process' set -p 1 -g 1 -q 1 --tree 5
@@ -154,7 +162,7 @@ wrong_usage_is_told()
 	wrong '--csv, --json or --prometheus' account --csv --json
 	wrong '--csv, --json or --prometheus' account --prometheus --csv
 	wrong '--prometheus goes without --since' account --prometheus --since /dev/null
-	wrong 'list does not take --csv' list --csv
+	wrong 'why does not take --csv' why --csv
 	wrong 'top does not take --since' top --since /dev/null
 	wrong 'set does not take --stay' set -p 1 --stay 5
 	wrong 'by=pid is neither job nor queue' list --by pid

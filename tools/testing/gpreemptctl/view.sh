@@ -25,7 +25,7 @@ builds_without_warnings()
 	build_ctl "$built" sanitized
 	gcc $sanitizers -D_GNU_SOURCE -I"$TOP/tools/gpreemptctl" -o "$built/origins" "$here/origins.c" "$TOP/tools/gpreemptctl/origin.c"
 	gcc $sanitizers -D_GNU_SOURCE -I"$TOP/include/uapi" -o "$built/view" "$here/machine.c" "$built"/*.o \
-		$(printf -- '-Wl,--wrap=%s ' $wrapped) -ljson-c -lncurses -ltinfo
+		$(printf -- '-Wl,--wrap=%s ' $wrapped) -ljson-c -lncurses -ltinfo -lsmartcols
 	gcc -O2 -Wall -Wextra -Werror -o "$built/terminal" "$here/terminal.c" -lutil
 }
 
@@ -414,14 +414,14 @@ list_says_whose_each_queue_is()
 	busy_machine
 	view list
 	shown <<-'END'
-		    PID COMMAND             GPU QUEUE  PRIO(EFF)   SOURCE  STATE     FLAG  PENDING PREEMPTED    OFF_MS   BUSY_MS   WAIT_MS VERDICT          NSPID RING              JOB PLACE
-		3934101 serve             51234     0   100        kfd     active                3         0         0         -         - runs            157868 1M                  7 docker:4f2a01234567
-		3934101 serve             51234     1   100        kfd     idle                  0         0         0         -         - no_demand       157868 4K:rocr?            7 docker:4f2a01234567
-		   4001 train             51234     0  -100        kfd     preempted             5        21      4100         -         - yields               - 1M                  7 slurm:1234.0
-		   4002 train             51234     0  -100        kfd     preempted             2        20      1000         -         - yields               - 16K                 7 slurm:1234.0
-		   5000 ?                 51234     9     7        kfd     idle                  0         0         0         -         - no_demand            - -                   - -
-		   4001 train             51235     4   -50        kfd     active                8         2         1         -         - runs                 - -                   7 slurm:1234.0
-		   6000 infer             51235   2@2     7        kfd     active                1         0         0         -         - runs                 3 -                   - pod:1b4e28ba,containerd:001122334455
+		    PID COMMAND   GPU QUEUE PRIO(EFF) SOURCE STATE     FLAG PENDING PREEMPTED OFF_MS BUSY_MS WAIT_MS VERDICT    NSPID RING     JOB PLACE
+		3934101 serve   51234     0       100 kfd    active               3         0      0       -       - runs      157868 1M         7 docker:4f2a01234567
+		3934101 serve   51234     1       100 kfd    idle                 0         0      0       -       - no_demand 157868 4K:rocr?   7 docker:4f2a01234567
+		   4001 train   51234     0      -100 kfd    preempted            5        21   4100       -       - yields         - 1M         7 slurm:1234.0
+		   4002 train   51234     0      -100 kfd    preempted            2        20   1000       -       - yields         - 16K        7 slurm:1234.0
+		   5000 ?       51234     9         7 kfd    idle                 0         0      0       -       - no_demand      - -          - -
+		   4001 train   51235     4       -50 kfd    active               8         2      1       -       - runs           - -          7 slurm:1234.0
+		   6000 infer   51235   2@2         7 kfd    active               1         0      0       -       - runs           3 -          - pod:1b4e28ba,containerd:001122334455
 	END
 }
 
@@ -431,12 +431,12 @@ jobs_are_added_up_by_user_place_and_gpu()
 	busy_machine
 	view list --by job
 	shown <<-'END'
-		         JOB USER       PLACE                                            GPU PCI             SLOTS PROCS QUEUES ACTIVE   OFF  PRIO  PENDING PREEMPTED    OFF_MS   BUSY_MS   WAIT_MS DEVICE
-		           7 root       docker:4f2a01234567                            51234 0000:c1:00.0    26/24     1      2      1     0   100        3         0         0         -         - AMD Instinct MI210
-		           7 65001      slurm:1234.0                                   51234 0000:c1:00.0    26/24     2      2      0     2  -100        7        41      5100         -         - AMD Instinct MI210
-		           7 65001      slurm:1234.0                                   51235 0000:c6:00.0     2/24     1      1      1     0   -50        8         2         1         -         - gfx942
-		           - 65002      pod:1b4e28ba,containerd:001122334455           51235 0000:c6:00.0     2/24     1      1      1     0     7        1         0         0         -         - gfx942
-		           - ?          -                                              51234 0000:c1:00.0    26/24     1      1      0     0     7        0         0         0         -         - AMD Instinct MI210
+		JOB USER  PLACE                                  GPU PCI          SLOTS PROCS QUEUES ACTIVE OFF  PRIO PENDING PREEMPTED OFF_MS BUSY_MS WAIT_MS DEVICE
+		  7 root  docker:4f2a01234567                  51234 0000:c1:00.0 26/24     1      2      1   0   100       3         0      0       -       - AMD Instinct MI210
+		  7 65001 slurm:1234.0                         51234 0000:c1:00.0 26/24     2      2      0   2  -100       7        41   5100       -       - AMD Instinct MI210
+		  7 65001 slurm:1234.0                         51235 0000:c6:00.0  2/24     1      1      1   0   -50       8         2      1       -       - gfx942
+		  - 65002 pod:1b4e28ba,containerd:001122334455 51235 0000:c6:00.0  2/24     1      1      1   0     7       1         0      0       -       - gfx942
+		  - ?     -                                    51234 0000:c1:00.0 26/24     1      1      0   0     7       0         0      0       -       - AMD Instinct MI210
 	END
 	view list --by queue
 	cp "$scratch/out" "$scratch/queues"
@@ -505,11 +505,11 @@ status_says_slots_and_devices()
 	node 4 51237 - "simd_count=1"
 	view status
 	shown <<-'END'
-		    GPU STATE       BACKEND POLICY   QUEUES PREEMPTED  PREEMPTIONS      RESUMES  FAILURES   SLOTS PCI           DEVICE
-		  51234 polling     hws     hpf           0         0            0            0         0   26/24 0000:c1:00.0  AMD Instinct MI210
-		  51235 polling     hws     hpf           0         0            0            0         0    2/24 0000:c6:00.0  gfx942
-		  51236 polling     hws     hpf           0         0            0            0         0    -/24 0000:c6:00.0  gfx942
-		  51237 polling     hws     hpf           0         0            0            0         0     -/- 0000:00:00.0  -
+		    GPU STATE   BACKEND POLICY QUEUES PREEMPTED PREEMPTIONS RESUMES FAILURES SLOTS PCI          DEVICE
+		  51234 polling hws     hpf         0         0           0       0        0 26/24 0000:c1:00.0 AMD Instinct MI210
+		  51235 polling hws     hpf         0         0           0       0        0  2/24 0000:c6:00.0 gfx942
+		  51236 polling hws     hpf         0         0           0       0        0  -/24 0000:c6:00.0 gfx942
+		  51237 polling hws     hpf         0         0           0       0        0   -/- 0000:00:00.0 -
 	END
 }
 
@@ -630,8 +630,8 @@ unknown_and_ambiguous_gpus_are_told()
 	no_gpu 2 000000000000000b "it may be one of these" "$third"
 	# The one's gpu_id is the other's index.
 	no_gpu 2 4 "it may be one of these" "$last" "  4: 0xc829 (51241)"
-	status 2 "$built/view" account -g 0,1
-	has "$err" "account takes one GPU, not 51234 and 51235"
+	status 2 "$built/view" probe-hang -p 1 -g 0,1
+	has "$err" "probe-hang takes one GPU, not 51234 and 51235"
 	rmdir "$MACHINE/sys/class/kfd/kfd/gpreempt/51235"
 	no_gpu 1 1 "gpu 51235: kfd_gpreempt does not schedule it: no such GPU"
 	# Without any, a number is the kernel's to judge.
@@ -741,7 +741,7 @@ top()
 	local rows=$1 columns=$2 keys=$3
 
 	shift 3
-	TERM=linux "$built/terminal" "$rows" "$columns" "$keys" "$built/view" top "$@" >"$scratch/bytes"
+	TERM=linux timeout 60 "$built/terminal" "$rows" "$columns" "$keys" "$built/view" top "$@" >"$scratch/bytes"
 	screen "$scratch/bytes" "$rows" "$columns" | sed 's/ *$//' >"$scratch/out"
 }
 
@@ -749,22 +749,24 @@ top_shows_jobs()
 {
 	busy_machine
 	top 8 210 '' --by job -n 1
-	cut -c 1-140 "$scratch/out" | sed 's/ *$//' | fill | diff -u - <(
+	cut -c 1-130 "$scratch/out" | sed 's/ *$//' | fill | diff -u - <(
 		cat <<-'END'
-			         JOB USER       PLACE                                            GPU PCI             SLOTS PROCS QUEUES ACTIVE   OFF  PRIO  PENDING
-			           7 root       docker:4f2a01234567                            51234 0000:c1:00.0    26/24     1      2      1     0   100        3
-			           - 65002      pod:1b4e28ba,containerd:001122334455           51235 0000:c6:00.0     2/24     1      1      1     0     7        1
-			           - ?          -                                              51234 0000:c1:00.0    26/24     1      1      0     0     7        0
-			           7 65001      slurm:1234.0                                   51235 0000:c6:00.0     2/24     1      1      1     0   -50        8
-			           7 65001      slurm:1234.0                                   51234 0000:c1:00.0    26/24     2      2      0     2  -100        7
+			JOB USER  PLACE                                  GPU PCI          SLOTS PROCS QUEUES ACTIVE OFF  PRIO PENDING PREEMPTED OFF_MS BUS
+			  7 65001 slurm:1234.0                         51234 0000:c1:00.0 26/24     2      2      0   2  -100       7        41   5100
+			  7 root  docker:4f2a01234567                  51234 0000:c1:00.0 26/24     1      2      1   0   100       3         0      0
+			  - 65002 pod:1b4e28ba,containerd:001122334455 51235 0000:c6:00.0  2/24     1      1      1   0     7       1         0      0
+			  - ?     -                                    51234 0000:c1:00.0 26/24     1      1      0   0     7       0         0      0
+			  7 65001 slurm:1234.0                         51235 0000:c6:00.0  2/24     1      1      1   0   -50       8         2      1
 		END
 		printf '\n\n'
 	)
-	cp "$scratch/out" "$scratch/by_priority"
+	cp "$scratch/out" "$scratch/by_state"
 	top 12 210 j -n 2
-	diff -u <(head -n 6 "$scratch/by_priority") <(head -n 6 "$scratch/out")
+	is "the same" "$(awk 'NF { print $1, $2, $4, $10 }' "$scratch/out")" "$(awk 'NF { print $1, $2, $4, $10 }' "$scratch/by_state")"
 	top 8 210 t --by job -n 2
 	is "first by time off" "$(awk 'NR == 2 { print $1, $2, $4 }' "$scratch/out")" "7 65001 51234"
+	top 8 210 p --by job -n 2
+	is "by priority" "$(awk 'NR > 1 && NF { print $11 }' "$scratch/out" | tr '\n' ' ')" "100 7 7 -50 -100 "
 	# Back to queues, whose GPUs stand above them
 	top 12 150 j --by job -n 2
 	is "first line" "$(head -n 1 "$scratch/out")" "gpu 51234  polling  hws/hpf  used -  queues 0  off 0  preemptions 0  failures 0  slots 26/24  0000:c1:00.0  AMD Instinct MI210"
@@ -810,7 +812,7 @@ top_shows_what_was_used_since_the_look_before()
 	top 12 150 x -n 2
 	is "of nodes" "$(awk 'NR <= 2 { print $2, $5, $6 }' "$scratch/out" | tr '\n' ,)" "51234 used 34%,51235 used 100%,"
 	is "of queues" "$(awk 'NR > 2 && NF { print $1, $3, $7, $8 }' "$scratch/out" | tr '\n' ,)" \
-		"PID GPU BUSY% WAIT%,3934101 51234 25 0,3934101 51234 0 0,5000 51234 0 0,6000 51235 33 0,4001 51235 100 0,4001 51234 0 100,4002 51234 10 90,"
+		"PID GPU BUSY% WAIT%,4001 51234 0 100,4002 51234 10 90,3934101 51234 25 0,3934101 51234 0 0,5000 51234 0 0,6000 51235 33 0,4001 51235 100 0,"
 	top 12 150 bx -n 3
 	is "the busiest first" "$(awk 'NR > 3 && NF { print $7 }' "$scratch/out" | tr '\n' ' ')" "100 33 25 10 0 0 0 "
 	top 12 230 bx --by job -n 3
@@ -823,6 +825,351 @@ top_cuts_jobs_that_do_not_fit()
 	busy_machine
 	top 3 40 '' --by job -n 1
 	is "rows" "$(grep -c . "$scratch/out")" 3
+}
+
+# full_machine: a node with eight GPUs and 64 queues, of which 16 are off the device and 8 wait for another process; those are among the last
+full_machine()
+{
+	local gpu pid
+
+	new_machine
+	for gpu in 0 1 2 3 4 5 6 7; do
+		node $((gpu + 1)) $((51230 + gpu)) "0000:c$gpu:00.0" "location_id=$((49152 + gpu * 256)) domain=0 num_cp_queues=24 gfx_target_version=90010" 8
+		for pid in 2001 2002 2003 2004 2005; do
+			queue $((pid + gpu * 100)) $((51230 + gpu)) 0 1 active 100 1 0 0 0 1
+		done
+		queue $((2006 + gpu * 100)) $((51230 + gpu)) 0 1 active/waits 7 1 0 0 0 1
+		for pid in 2007 2008; do
+			queue $((pid + gpu * 100)) $((51230 + gpu)) 0 1 preempted -100 5 21 4100500 0 36
+		done
+		for pid in 2001 2002 2003 2004 2005 2006 2007 2008; do
+			process $((pid + gpu * 100)) "" $((65001 + gpu)) "p$((pid + gpu * 100))" '0::/user.slice'
+		done
+	done
+}
+
+# states_shown: how many rows in which state, and the last line
+states_shown()
+{
+	awk '$2 ~ /^p2/ { print $6 }' "$scratch/out" | uniq -c | awk '{ print $2, $1 }' | tr '\n' ,
+	tail -n 1 "$scratch/out"
+}
+
+top_shows_first_what_is_off_and_counts_what_does_not_fit()
+{
+	full_machine
+	top 24 80 '' -n 1
+	is "24 rows" "$(states_shown)" "preempted 14,50 more, 2 preempted, 8 waiting  (arrows; ? help)"
+	is "GPUs" "$(grep -c '^gpu ' "$scratch/out")" 8
+	is "verdicts" "$(awk '$6 == "preempted" { print $NF }' "$scratch/out" | sort -u)" resume_delayed
+	top 40 120 '' -n 1
+	is "40 rows" "$(states_shown)" "preempted 16,active 14,34 more  (arrows; ? help)"
+	is "those that wait" "$(awk '$6 == "active" { print $1 % 100 }' "$scratch/out" | head -n 8 | sort -u)" 6
+	is "priorities below them" "$(awk '$6 == "active" { print $5 }' "$scratch/out" | uniq -c | awk '{ print $2, $1 }' | tr '\n' ,)" "7 8,100 6,"
+	# One below the other, everything is there once.
+	top 24 80 "$(printf '\033[6~')" -n 2
+	is "next page" "$(states_shown)" "preempted 2,active 12,50 more, 14 preempted  (arrows; ? help)"
+	top 24 80 "$(printf '\033[B\033[B\033[A')" -n 4
+	is "one down" "$(states_shown)" "preempted 14,50 more, 2 preempted, 8 waiting  (arrows; ? help)"
+	is "first row" "$(awk '$6 == "preempted" { print $1; exit }' "$scratch/out")" 2008
+	top 24 80 "$(printf '\033[4~')" -n 2
+	is "the end" "$(states_shown)" "active 14,50 more, 16 preempted, 8 waiting  (arrows; ? help)"
+	top 80 120 '' -n 1
+	not grep 'more' "$scratch/out"
+}
+
+# A node of 64 partitions leaves room for queues.
+top_leaves_room_below_many_gpus()
+{
+	full_machine
+	top 12 80 '' -n 1
+	is "GPUs" "$(grep -c '^gpu ' "$scratch/out")" 5
+	has "$scratch/out" "3 more GPUs: gpreemptctl status"
+	is "queues" "$(states_shown)" "preempted 4,60 more, 12 preempted, 8 waiting  (arrows; ? help)"
+}
+
+top_searches_filters_and_explains_its_keys()
+{
+	full_machine
+	top 24 80 $'/p2103\n' -n 2
+	is "found" "$(states_shown)" "active 1,/p2103"
+	top 24 80 $'u65002,65003\n' -n 2
+	is "of two users" "$(states_shown)" "preempted 4,active 10,  users: 65002,65003  2 more  (arrows; ? help)"
+	top 24 80 $'unobody-here\n' -n 2
+	has "$scratch/out" "user=nobody-here: there is no such user  50 more"
+	top 24 80 '?x' -n 3
+	not grep 'any key: back' "$scratch/out"
+	has "$scratch/bytes" "any key: back"
+	top 24 80 '' -n 1 -u 65002 --state preempted -g 51231
+	is "by options" "$(states_shown)" "preempted 2,$(tail -n 1 "$scratch/out")"
+	is "GPUs" "$(grep -c '^gpu ' "$scratch/out")" 1
+}
+
+top_needs_no_terminal_in_batch_mode()
+{
+	full_machine
+	TERM='' view top -b -n 2 -i 0.001
+	is "rows" "$(grep -cE '^ +[0-9]+ p2' "$scratch/out")" 128
+	is "widest" "$(grep -c 'resume_delayed$' "$scratch/out")" 32
+	view top -b -n 1 --no-headers -o pid,state --sort -pid
+	is "first" "$(head -n 1 "$scratch/out" | tr -s ' ')" " 2708 preempted"
+	is "rows" "$(wc -l <"$scratch/out")" 64
+	status 2 "$built/view" top <"$scratch/out" >/dev/null
+	has "$err" "top -b -n 1"
+}
+
+# ---- tables: columns, order, width, CSV, filters ----
+
+# on COLUMNS ARGUMENTS...: what gpreemptctl shows on a terminal so wide
+on()
+{
+	local columns=$1
+
+	shift
+	"$built/terminal" 24 "$columns" '' "$built/view" "$@" | tr -d '\r' >"$scratch/out"
+}
+
+tables_fit_the_terminal_and_are_whole_for_scripts()
+{
+	local width
+
+	used_machine
+	for width in 60 80 100 132 200; do
+		on $width list
+		is "too wide for $width" "$(awk -v width=$width 'length > width' "$scratch/out")" ""
+		is "rows" "$(wc -l <"$scratch/out")" 8
+		is "verdicts" "$(grep -cE ' (runs|no_demand|yields)( |$)' "$scratch/out")" 7
+		on $width list --by job
+		is "jobs too wide for $width" "$(awk -v width=$width 'length > width' "$scratch/out")" ""
+		on $width status
+		is "nodes too wide for $width" "$(awk -v width=$width 'length > width' "$scratch/out")" ""
+	done
+	on 80 list
+	is "what is there at 80" "$(head -n 1 "$scratch/out" | tr -s ' ')" " PID COMMAND GPU QUEUE PRIO(EFF) STATE FLAG VERDICT JOB PLACE"
+	on 80 list -o pid,place,device,why
+	is "chosen at 80" "$(head -n 1 "$scratch/out" | tr -s ' ')" " PID PLACE DEVICE WHY"
+	is "too wide" "$(awk 'length > 80' "$scratch/out")" ""
+	view list
+	is "for a script" "$(head -n 1 "$scratch/out" | tr -s ' ')" \
+		" PID COMMAND GPU QUEUE PRIO(EFF) SOURCE STATE FLAG PENDING PREEMPTED OFF_MS BUSY_MS WAIT_MS VERDICT NSPID RING JOB PLACE"
+	has "$scratch/out" pod:1b4e28ba,containerd:001122334455
+}
+
+# table ARGUMENTS...: a table with a blank between the columns and a comma between the rows
+table()
+{
+	view "$@"
+	sed 's/^ *//' "$scratch/out" | tr -s ' ' | tr '\n' ,
+}
+
+columns_are_chosen_and_rows_sorted()
+{
+	used_machine
+	is "two" "$(table list -o GPU,pid -p 4001)" "GPU PID,51234 4001,51235 4001,"
+	is "one more" "$(table status -o +gpu -g 51235)" "$(table status -g 51235)"
+	is "one more that is not usual" "$(table list -o +user,prio -p 6000 | grep -oE 'PLACE USER PRIO|[0-9]+ 7,$' | tr '\n' ' ')" "PLACE USER PRIO 65002 7, "
+	is "by number" "$(table list -o off_ms --sort off_ms --no-headers)" "0,0,0,0,1,1000,4100,"
+	is "the largest first" "$(table list -o off_ms --sort -OFF_MS --no-headers)" "4100,1000,1,0,0,0,0,"
+	is "by a column that is not shown" "$(table list -o pid --sort -busy_ms --no-headers)" "4001,6000,3934101,4002,3934101,4001,5000,"
+	is "with units" "$(table list -o ring --sort ring --no-headers)" "-,-,-,4K:rocr?,16K,1M,1M,"
+	is "words" "$(table list -o command --sort command --no-headers)" "?,infer,serve,serve,train,train,train,"
+	is "of jobs" "$(table list --by job -o prio,user --sort prio)" "PRIO USER,-100 65001,-50 65001,7 65002,7 ?,100 root,"
+	is "why" "$(table list -o why -p 4002)" "WHY,yields to more urgent work of others,"
+	is "nothing" "$(table list -p 1 --no-headers)" ""
+}
+
+columns_that_do_not_exist_are_refused()
+{
+	busy_machine
+	status 2 "$built/view" list -o pid,size
+	is "message" "$(cat "$err")" "gpreemptctl: list has no column size; it has PID,COMMAND,GPU,QUEUE,PRIO(EFF),SOURCE,STATE,FLAG,PENDING,PREEMPTED,OFF_MS,BUSY_MS,WAIT_MS,VERDICT,NSPID,RING,JOB,PLACE,USER,PCI,DEVICE,SET_PRIO,PRIO,WAVES,WHY"
+	for args in 'list --sort size' 'list --by job --sort -nspid' 'status -o +verdict' 'account --sort -pid' 'top -o size' 'list -o '; do
+		# shellcheck disable=SC2086 # words
+		status 2 "$built/view" $args ''
+	done
+	status 2 "$built/view" list --sort -size
+	has "$err" "list has no column size; it has PID"
+	status 2 "$built/view" list -o ''
+	has "$err" "list has no column"
+	for args in 'list -o pid' 'status --csv' 'account --sort gpu' 'list --no-headers'; do
+		# shellcheck disable=SC2086 # words
+		status 2 "$built/view" $args --json
+	done
+}
+
+csv_has_quotes_where_they_are_needed()
+{
+	used_machine
+	process 4001 "" 65001 'a,"b' '0::/user.slice'
+	process 4002 "" 65001 'two words' '0::/user.slice'
+	view list --csv -p 4001,4002,6000 -o command,gpu,job,place,flag
+	shown <<-'END'
+		command,gpu,job,place,flag
+		"a,""b",51234,7,,
+		two words,51234,7,,
+		"a,""b",51235,7,,
+		infer,51235,,"pod:1b4e28ba,containerd:001122334455",
+	END
+	view list --csv
+	python3 - "$scratch/out" <<-'END'
+		import csv, sys
+		rows = list(csv.DictReader(open(sys.argv[1])))
+		assert len(rows) == 7 and all(None not in r and None not in r.values() for r in rows), rows
+		r = rows[2]
+		assert (r["command"], r["pid"], r["set_prio"], r["prio"], r["off_ms"], r["nspid"]) == ('a,"b', "4001", "-100", "-100", "4100", ""), r
+	END
+	view status --csv --no-headers -g 51235
+	shown <<-'END'
+		51235,polling,hws,hpf,0,0,0,0,0,2/24,0000:c6:00.0,gfx942
+	END
+}
+
+# left PIDS ARGUMENTS...: the same processes are left in the table, in CSV, in JSON and in sentences
+left()
+{
+	local wanted=$1
+
+	shift
+	is "table $*" "$(table list -o pid --no-headers "$@")" "$wanted"
+	view list --csv -o pid --no-headers "$@"
+	is "csv $*" "$(tr '\n' , <"$scratch/out")" "$wanted"
+	view list --json "$@"
+	is "json $*" "$(python3 -c 'import json, sys; print("".join("%d," % q["pid"] for q in json.load(sys.stdin)["queues"]))' <"$scratch/out")" "$wanted"
+	view why "$@"
+	awk '{ print $2 }' "$scratch/out" >"$scratch/pids"
+	is "why $*" "$(tr '\n' , <"$scratch/pids")" "$wanted"
+	# Those of top are in another order, and it takes no -q.
+	[[ " $* " != *" -q "* ]] || return 0
+	view top -b -n 1 -o pid --no-headers "$@"
+	diff <(sort "$scratch/pids") <(tr -d ' ' <"$scratch/out" | sort)
+}
+
+filters_leave_the_same_in_text_csv_and_json()
+{
+	busy_machine
+	left 4001,4001, -p 4001
+	left 4001,4002,4001, -p 4002,4001
+	left 4001,4002,4001, -p 4002 -p 4001
+	left 4001,4002,4001, -p 4002 4001
+	left 3934101,3934101, -u root
+	left 4001,4002,4001,6000, -u 65001,65002
+	left 4001,6000, -g 51235
+	left 4001,6000, -g 1
+	left 3934101,3934101,4001,4002,5000,4001,6000, -g 51235,0
+	left 3934101,3934101,4001,4002,4001, --job 7
+	left "" --job 8,9
+	left 4001,4002, --state preempted
+	left 3934101,3934101,5000,4001,6000, --state idle,active
+	mkdir -p "$MACHINE/sys/fs/cgroup"
+	touch "$MACHINE/sys/fs/cgroup/cgroup.procs"
+	left 4001,4002,4001, --cgroup system.slice/slurmstepd.scope
+	left 4001,4001, --cgroup '/sys/fs/cgroup/system.slice/*/job_*/step_0/user/task_0'
+	left 3934101,3934101, --cgroup 'system.slice/docker-*'
+	left 6000, --cgroup /kubepods.slice
+	left 3934101,3934101,6000, --cgroup /kubepods.slice --cgroup 'system.slice/docker-*'
+	left 4001, -p 4001 -g 51235 --state active -u 65001 --job 7 --cgroup system.slice
+	left 4001, -p 4001 -g 51234 -q 0
+	left "" -p 1
+	left "" --cgroup none.slice
+}
+
+what_fits_nothing_is_a_head_alone()
+{
+	busy_machine
+	view list -p 1
+	is "list" "$(cat "$scratch/out")" "PID COMMAND GPU QUEUE PRIO(EFF) SOURCE STATE FLAG PENDING PREEMPTED OFF_MS BUSY_MS WAIT_MS VERDICT NSPID RING JOB PLACE"
+	view list --csv -p 1 -o pid,gpu
+	is "csv" "$(cat "$scratch/out")" pid,gpu
+	view why -p 1
+	is "why" "$(cat "$scratch/out")" ""
+	view list --json -p 1
+	is "json" "$(tr -d ' \n' <"$scratch/out")" '{"schema_version":1,"queues":[]}'
+}
+
+# refused MESSAGE ARGUMENTS...
+refused()
+{
+	local message=$1
+
+	shift
+	status 2 "$built/view" "$@"
+	has "$err" "$message"
+}
+
+unknown_users_and_states_are_refused_by_name()
+{
+	local many
+
+	busy_machine
+	refused "user=nobody-here: there is no such user" list -u root,nobody-here
+	refused "user=: there is no such user" why -u root,
+	refused "state=running is none of idle, active, preempted" top --state active,running
+	refused "job=0 is not a number from 1 to 18446744073709551615" account --job 7,0
+	refused "pid=x is not a number from 1 to 2147483647" events -p 1,x
+	many=$(seq -s , 65)
+	refused "job=65 is one more than 64, which may be named" list --job "$many"
+	refused "a queue is named by -p PID -g GPU -q QUEUE" list -p 4001 -g 51234,51235 -q 0
+	refused "queue 0 is of one process, not of 4001 and 4002" why -p 4001,4002 -g 51234 -q 0
+	refused "account does not take --state" account --state idle
+}
+
+the_account_is_filtered_as_well()
+{
+	local step pod args
+
+	accounted_machine
+	USAGE=10
+	export USAGE
+	is "process" "$(table account -o whose,id --no-headers -p 4001,4002)" "process 4001,"
+	is "user" "$(table account -o whose,id,user --no-headers -u 65001)" "process 4001 65001,"
+	is "job" "$(table account -o whose,id --no-headers --job 7)" "job 7,process 4001,"
+	is "cgroup" "$(table account -o whose,name --no-headers --cgroup 'system.slice/slurm*')" \
+		"cgroup /system.slice/slurmstepd.scope/job_1234/step_0/user/task_0,process train,"
+	is "GPUs" "$(table account node -o gpu --no-headers -g 51235)" "51235,"
+	is "several" "$(table account node -o gpu --no-headers -g 1,0)" "51234,51235,"
+	is "sorted" "$(table account node -o gpu,busy_s --sort -busy_s)" "GPU BUSY_S,51235 13.330,51234 3.500,"
+	view account --csv --job 7 -o kind,job,busy_ns
+	is "csv" "$(tr '\n' ' ' <"$scratch/out")" "kind,job,busy_ns job,7,3500000000 process,7,0 "
+	view account --json --job 7
+	is "json" "$(grep -c '"kind"' "$scratch/out")" 2
+	node 9 51236 0000:d1:00.0 "location_id=53504 domain=0"
+	echo "node 51236 0 0 0 1 10 0 0 1 10" >>"$MACHINE/account"
+	for args in "account node" stats; do
+		# shellcheck disable=SC2086 # words
+		view $args --prometheus -g 51234,51236
+		is "GPUs of $args" "$(sed -n 's/^gpreempt_node_busy_seconds_total{gpu_id="\([0-9]*\)".*/\1/p' "$scratch/out" | sort | xargs)" "51234 51236"
+	done
+	unset USAGE
+}
+
+# As a user without CAP_SYS_ADMIN: the module calls all nodes idle, and counts nothing for him.
+what_is_hidden_is_a_dash_and_said_once()
+{
+	local args
+
+	busy_machine
+	touch "$MACHINE/sys/no-rights"
+	status 0 "$built/view" status -o gpu,state,queues,preemptions,resumes,failures >"$scratch/out"
+	is "said" "$(cat "$err")" "gpreemptctl: own queues alone are counted, and what the scheduler does is not shown; as root (CAP_SYS_ADMIN) all is"
+	is "status" "$(tr -s ' ' <"$scratch/out" | tr '\n' ,)" " GPU STATE QUEUES PREEMPTIONS RESUMES FAILURES, 51234 - 0 - - -, 51235 - 0 - - -,"
+	status 0 "$built/view" status --json >"$scratch/out"
+	python3 - "$scratch/out" <<-'END'
+		import json, sys
+		n = json.load(open(sys.argv[1]))["nodes"][0]
+		assert [n[k] for k in ("state", "preemptions", "resumes", "failures")] == [None] * 4 and n["queues"] == 0, n
+	END
+	status 0 "$built/view" status --csv --no-headers -g 51234 -o state,preemptions,gpu >"$scratch/out"
+	is "csv" "$(cat "$scratch/out")" ",,51234"
+	for args in list 'list --json' 'list --by job' why 'top -b -n 1'; do
+		# shellcheck disable=SC2086 # words
+		status 0 "$built/view" $args >"$scratch/out"
+		is "said by $args" "$(cat "$err")" "gpreemptctl: own processes alone are shown; as root (CAP_SYS_ADMIN) all is"
+	done
+	top 24 120 '' -n 1
+	is "top" "$(head -n 2 "$scratch/out" | tail -n 1 | cut -c 1-86)" "gpu 51234  -  hws/hpf  used -  queues 0  off 0  preemptions -  failures -  slots 26/24"
+	has "$scratch/out" "own processes alone are shown; as root (CAP_SYS_ADMIN) all is"
+	rm "$MACHINE/sys/no-rights"
+	view status
 }
 
 # cgroup PATH: makes it; its number on stdout
@@ -1223,7 +1570,7 @@ scripts_are_clean()
 	linted tools/testing/gpreemptctl/view.sh
 }
 
-plan 42
+plan 55
 must builds_without_warnings builds_without_warnings
 tap cgroups_name_containers cgroups_name_containers
 tap cgroups_name_pods cgroups_name_pods
@@ -1265,5 +1612,18 @@ tap without_an_account_that_is_said without_an_account_that_is_said
 tap a_step_notes_what_it_has_used a_step_notes_what_it_has_used
 tap notes_leave_json_of_others_alone notes_leave_json_of_others_alone
 tap no_note_is_lost no_note_is_lost
+tap tables_fit_the_terminal_and_are_whole_for_scripts tables_fit_the_terminal_and_are_whole_for_scripts
+tap columns_are_chosen_and_rows_sorted columns_are_chosen_and_rows_sorted
+tap columns_that_do_not_exist_are_refused columns_that_do_not_exist_are_refused
+tap csv_has_quotes_where_they_are_needed csv_has_quotes_where_they_are_needed
+tap filters_leave_the_same_in_text_csv_and_json filters_leave_the_same_in_text_csv_and_json
+tap what_fits_nothing_is_a_head_alone what_fits_nothing_is_a_head_alone
+tap unknown_users_and_states_are_refused_by_name unknown_users_and_states_are_refused_by_name
+tap the_account_is_filtered_as_well the_account_is_filtered_as_well
+tap what_is_hidden_is_a_dash_and_said_once what_is_hidden_is_a_dash_and_said_once
+tap top_shows_first_what_is_off_and_counts_what_does_not_fit top_shows_first_what_is_off_and_counts_what_does_not_fit
+tap top_leaves_room_below_many_gpus top_leaves_room_below_many_gpus
+tap top_searches_filters_and_explains_its_keys top_searches_filters_and_explains_its_keys
+tap top_needs_no_terminal_in_batch_mode top_needs_no_terminal_in_batch_mode
 tap scripts_are_clean scripts_are_clean
 finish

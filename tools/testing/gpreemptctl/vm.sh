@@ -98,7 +98,7 @@ top_adds_up_by_job()
 {
 	screen "$out/top.jobs" 12 200 >"$scratch/top"
 	cat "$scratch/top"
-	sed -n 1p "$scratch/top" | grep -qE '^ +JOB USER +PLACE +GPU PCI +SLOTS PROCS QUEUES ACTIVE +OFF +PRIO +PENDING PREEMPTED +OFF_MS +BUSY% +WAIT% DEVICE$'
+	sed -n 1p "$scratch/top" | grep -qE '^ *JOB USER +PLACE +GPU PCI +SLOTS PROCS QUEUES ACTIVE +OFF +PRIO +PENDING PREEMPTED +OFF_MS +BUSY% +WAIT% DEVICE$'
 	is "lines" "$(grep -c '[0-9]/[0-9]' "$scratch/top")" 2
 	grep -qE '^ *77 .* docker:4f2a01234567 +.* 2/[0-9]+ +1 +1 .* Instinct of a table$' "$scratch/top"
 }

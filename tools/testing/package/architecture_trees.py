@@ -53,17 +53,17 @@ TREES = {
     "tools/gpreemptctl": {
         "circles": ["doctor -> driver", "doctor -> programs", "usage_metrics -> stats"],
         "names": {
-            "account.c": 15, "apply.c": 24, "doctor.c": 14, "driver.c": 5, "events.c": 3,
-            "hold.c": 1, "identity.c": 8, "job.c": 8, "list.c": 7, "main.c": 5, "origin.c": 12,
+            "account.c": 13, "apply.c": 24, "doctor.c": 14, "driver.c": 5, "events.c": 3,
+            "hold.c": 1, "identity.c": 8, "job.c": 8, "list.c": 5, "main.c": 5, "origin.c": 12,
             "output.c": 1, "probe.c": 14, "process.c": 3, "programs.c": 10, "report.c": 16, "set.c": 7,
-            "share.c": 8, "stats.c": 16, "sysfs.c": 2, "top.c": 23, "tree.c": 7, "tune.c": 10, "usage.c": 7,
+            "share.c": 8, "stats.c": 16, "sysfs.c": 2, "top.c": 9, "tree.c": 7, "tune.c": 10, "usage.c": 7,
             "usage_metrics.c": 7, "verdict.c": 9, "workload.c": 6,
         },
         "columns": {
             "account.c": 1, "apply.c": 3, "doctor.c": 2, "driver.c": 4, "gpreemptctl.h": 1,
             "identity.c": 3, "list.c": 1, "main.c": 1, "origin.c": 10, "origin.h": 3, "probe.c": 4,
             "process.c": 2, "programs.c": 4, "report.c": 3, "set.c": 2, "stats.c": 3, "sysfs.c": 2,
-            "target.c": 1, "top.c": 1, "tree.c": 1, "tune.c": 2, "usage.c": 3, "usage.h": 2,
+            "target.c": 1, "tree.c": 1, "tune.c": 2, "usage.c": 3, "usage.h": 2,
             "usage_metrics.c": 3, "workload.c": 4, "workload.h": 1,
         },
         "lines": {"main.c": 1},

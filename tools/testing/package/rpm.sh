@@ -88,6 +88,10 @@ el_base()
 				echo "Provides: $library(GLIBC_$v)(64bit)"
 			done
 		done
+		echo "Provides: libsmartcols.so.1()(64bit)"
+		for v in 25 27 28 29 30 31; do
+			echo "Provides: libsmartcols.so.1(SMARTCOLS_2.$v)(64bit)"
+		done
 		printf '%s\n' '%description' 'Stands for EL8.' '%files'
 	} >"$scratch/base.spec"
 	in_spec "$scratch/base.spec"
@@ -179,7 +183,7 @@ libraries()
 
 source_package()
 {
-	is "what it needs" "$(rpm -qp --requires "$rpms"/*.src.rpm 2>/dev/null | grep -v '^rpmlib' | tr '\n' ' ')" "gawk gcc json-c-devel make ncurses-devel "
+	is "what it needs" "$(rpm -qp --requires "$rpms"/*.src.rpm 2>/dev/null | grep -v '^rpmlib' | tr '\n' ' ')" "gawk gcc json-c-devel libsmartcols-devel make ncurses-devel "
 	# json-c of EL8 is 0.13.
 	is "calls of a newer json-c" "$(grep -rnE 'json_object_(new|get|set)_uint64|json_object_new_null|json_object_object_add_ex\(.*JSON_C_OBJECT_ADD_CONSTANT' \
 		"$TOP/tools/gpreemptctl" "$TOP/tools/gpreemptd" "$TOP/integrations")" ""

@@ -34,12 +34,12 @@ COMMANDS = (
     # one program again and again at nice 10, and one that is more urgent now and then
     ("yes '' | nice -n 10 hip_programs $(seq 1000) >/out/again 2>/dev/null &", r""),
     ("ticker 20000 200 >/dev/null &", r""),
-    ("until gpreemptctl list | grep -q ticker && gpreemptctl list | grep -q hip_prog; do sleep 1; done; gpreemptctl list",
-     r"hip_programs.* -3 +kfd"),
+    ("until gpreemptctl list | grep -q ticker && gpreemptctl list | grep -q hip_prog; do sleep 1; done", r""),
+    ("gpreemptctl list -o pid,command,gpu,set_prio,source", r"hip_programs.* -3 +kfd"),
     ("bpftrace -e 'tracepoint:gpreempt:gpreempt_preempt_end\n"
      "    { @saved[args->pid, args->saved_waves] = count(); @us = hist(args->elapsed_ns / 1000) } interval:s:2 { exit() }'",
      r"(?s)@saved\[\d+, [01]\]: [1-9].*@us"),
-    ("gpreemptctl set -p $(pidof hip_programs) latency; gpreemptctl list", r"hip_programs.* 100 +process"),
+    ("gpreemptctl set -p $(pidof hip_programs) latency; gpreemptctl list -o pid,command,set_prio,source", r"hip_programs.* 100 +process"),
     ("gpreemptctl set -p $(pidof hip_programs) clear; gpreemptctl status", r" hws "),
     ("gpreemptctl top", r"PREEMPTED"),
     ("kill %1 %2; wait; gpreemptctl tune enable=0", r""),
