@@ -61,11 +61,17 @@ static struct gpreempt_queue *backend_registered(struct queue *q)
 	return smp_load_acquire(&q->gpreempt);
 }
 
+/* Does the device take requests? One that has not answered is about to be reset. */
+static bool backend_answers(const struct device_queue_manager *dqm)
+{
+	return dqm->sched_running && !dqm->is_hws_hang;
+}
+
 /* Why the queue may not be taken off the device; GPREEMPT_NR_SKIPS: it may. */
 static enum gpreempt_skip backend_obstacle(struct device_queue_manager *dqm,
 					   const struct gpreempt_queue *gq)
 {
-	if (!dqm->sched_running || gpreempt_compat_is_halted(dqm) || dqm->is_hws_hang)
+	if (!backend_answers(dqm) || gpreempt_compat_is_halted(dqm))
 		return GPREEMPT_SKIP_STOPPED;
 	if (!gq->q->properties.is_active)
 		return GPREEMPT_SKIP_INACTIVE;

@@ -337,8 +337,7 @@ static void hws_leave(struct gpreempt_node *gn)
 	struct rw_semaphore *reset_sem = &dqm->dev->adev->reset_domain->sem;
 
 	dqm_lock(dqm);
-	if (gn->hw.grace_set && dqm->sched_running && !dqm->is_hws_hang &&
-	    down_read_trylock(reset_sem)) {
+	if (gn->hw.grace_set && backend_answers(dqm) && down_read_trylock(reset_sem)) {
 		gpreempt_compat_reset_grace(&dqm->packet_mgr);
 		up_read(reset_sem);
 	}
@@ -414,7 +413,7 @@ static void hws_apply(struct gpreempt_node *gn, struct gpreempt_outcome *outcome
 	 * While the driver's scheduler is stopped the flags are enough: it maps what is active when
 	 * it starts.
 	 */
-	if ((pass.changed || gn->monitor.again) && dqm->sched_running && !dqm->is_hws_hang) {
+	if ((pass.changed || gn->monitor.again) && backend_answers(dqm)) {
 		/* One that only observes gives back what it had taken off, and leaves no trace. */
 		if (!gn->tun.params.observe)
 			hws_shorten_grace(gn);

@@ -58,6 +58,7 @@
  * others. What so many launches tell beside others is learnt anew: work may have changed.
  */
 #define BESIDE_MOST		1024
+#define BESIDE_EPISODES		(BESIDE_MOST - 1)
 /* It may be slower by this part beside lower work: looks can hardly tell less. */
 #define BESIDE_SLOWER_SHARE	32
 /*
@@ -107,7 +108,7 @@ static bool beside_continues(const struct gpreempt_policy_node *pn,
 
 static bool beside_may_begin(const struct gpreempt_policy_beside *b)
 {
-	return b->episodes >= BESIDE_MOST - 1 && b->alone_launches >= BESIDE_LEARNT &&
+	return b->episodes >= BESIDE_EPISODES && b->alone_launches >= BESIDE_LEARNT &&
 	       b->launches < BESIDE_MOST;
 }
 
@@ -123,7 +124,7 @@ static void beside_begin(struct gpreempt_policy_beside *b, u32 launches, u64 now
 	b->shows = 0;
 	beside_shows(b, launches);
 	b->since_ns = now_ns;
-	b->episodes += !b->allowed && b->episodes < BESIDE_MOST - 1;
+	b->episodes += !b->allowed && b->episodes < BESIDE_EPISODES;
 	if (b->launches < BESIDE_MOST)
 		return;
 	b->launches = 0;
@@ -307,7 +308,7 @@ static void beside_ask_the_silent(struct gpreempt_policy_node *pn, u64 now_ns)
 		if (now_ns >= gpreempt_beside_silent_until(p)) {
 			b->silent_ns = GPREEMPT_FOREVER_NS;
 			b->allowed = false;
-			b->episodes -= b->episodes == BESIDE_MOST - 1;
+			b->episodes -= b->episodes == BESIDE_EPISODES;
 		}
 		pn->silent_ns = gpreempt_earlier(pn->silent_ns, gpreempt_beside_silent_until(p));
 	}

@@ -190,9 +190,7 @@ void gpreempt_demand_set_waves(struct gpreempt_policy_queue *q, u32 waves, u64 n
 void gpreempt_demand_counted(const struct gpreempt_policy_node *pn, struct gpreempt_policy_queue *q,
 			     u32 waves, bool may_hide, u64 now_ns)
 {
-	u64 look_ns = gpreempt_later(gpreempt_later(pn->params.poll_ns, pn->params.interval_ns),
-				     pn->cost_ns),
-	    apart_ns = gpreempt_later(GPREEMPT_TURN_NS, 2 * look_ns);
+	u64 apart_ns = gpreempt_later(GPREEMPT_TURN_NS, 2 * demand_look_ns(pn));
 
 	if (!waves && !demand_had_its_turn(pn, q) && now_ns - q->seen.waves_ns > apart_ns)
 		q->seen.zero_ns = now_ns;

@@ -52,6 +52,13 @@ static inline u64 gpreempt_later(u64 a, u64 b)
 	return a > b ? a : b;
 }
 
+/* So far apart looks may be, though more often might be wished for */
+static inline u64 demand_look_ns(const struct gpreempt_policy_node *pn)
+{
+	return gpreempt_later(pn->params.interval_ns,
+			      gpreempt_later(pn->params.poll_ns, pn->cost_ns));
+}
+
 /* A trial was in vain so often: when is the next one? The shift is bounded, as its result is. */
 static inline u64 demand_retry_ns(u64 first_ns, u32 mistakes, u64 most_ns)
 {

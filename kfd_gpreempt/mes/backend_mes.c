@@ -112,8 +112,8 @@ static void mes_preempt(struct backend_pass *pass, struct qcm_process_device *qp
 
 /*
  * Of a device that is about to be suspended or reset the flags are enough: the driver evicts what
- * is active, and adds it when the device is back. One that does not answer any more is about to be
- * reset, and each request to it would delay that by a time-out.
+ * is active, and adds it when the device is back. Each request to a device that does not answer
+ * would delay its reset by a time-out.
  */
 static void mes_resume(struct backend_pass *pass, struct qcm_process_device *qpd, struct queue *q,
 		       struct gpreempt_queue *gq)
@@ -126,7 +126,7 @@ static void mes_resume(struct backend_pass *pass, struct qcm_process_device *qpd
 	if (QUEUE_IS_ACTIVE(q->properties)) {
 		WRITE_ONCE(q->properties.is_active, true);
 		increment_queue_count(pass->dqm, qpd, q);
-		if (!pass->parking && pass->dqm->sched_running && !pass->dqm->is_hws_hang) {
+		if (!pass->parking && backend_answers(pass->dqm)) {
 			gpreempt_mqd_priority_write(gq);
 			r = add_queue_mes(pass->dqm, q, qpd);
 			pass->changed = true;

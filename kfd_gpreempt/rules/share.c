@@ -119,12 +119,10 @@ static u64 share_virtual_ns(const struct gpreempt_policy_entity *e, u64 ns)
  */
 static void share_charge(struct gpreempt_policy_node *pn, u64 now_ns)
 {
-	u64 passed_ns = pn->shared_ns ? now_ns - pn->shared_ns : 0, look_ns;
+	u64 passed_ns = pn->shared_ns ? now_ns - pn->shared_ns : 0;
 	u32 i;
 
-	look_ns = gpreempt_later(pn->params.interval_ns,
-				 gpreempt_later(pn->params.poll_ns, pn->cost_ns));
-	passed_ns = gpreempt_earlier(passed_ns, 2 * look_ns + GPREEMPT_LATE_NS);
+	passed_ns = gpreempt_earlier(passed_ns, 2 * demand_look_ns(pn) + GPREEMPT_LATE_NS);
 	pn->shared_ns = now_ns;
 	if (!passed_ns)
 		return;

@@ -528,12 +528,7 @@ static int ask_mes(struct sim_node *sn, struct queue *q, int *failures, void (*f
 	return r;
 }
 
-/* The driver gives MES no queue twice, and takes none away that MES does not have. */
-static void mes_add(struct sim_queue *sq)
-{
-	restore(sq);
-}
-
+/* The driver takes no queue away that MES does not have, and gives it none twice: see restore(). */
 static void mes_remove(struct sim_queue *sq)
 {
 	BUG_ON(!sq->mapped && !sq->reset);
@@ -544,7 +539,7 @@ static int add_queue_mes(struct device_queue_manager *dqm, struct queue *q, stru
 {
 	struct sim_node *sn = sim_of(dqm);
 
-	return ask_mes(sn, q, &sn->nr_add_fails, mes_add);
+	return ask_mes(sn, q, &sn->nr_add_fails, restore);
 }
 
 static int remove_queue_mes(struct device_queue_manager *dqm, struct queue *q, struct qcm_process_device *qpd)
