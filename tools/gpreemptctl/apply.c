@@ -436,6 +436,21 @@ static unsigned int apply_find(const struct rule *rule, void (*found)(const char
 	return rule->by ? find_containers(rule->by, rule->name, found, data) : find_places(rule->name, found, data);
 }
 
+static void apply_see_lesser(const char *path, void *data)
+{
+	int priority;
+
+	*(bool *)data |= lesser_priority(path, &priority);
+}
+
+static bool apply_finds_lesser(void)
+{
+	bool found = false;
+
+	walk_places(apply_see_lesser, &found);
+	return found;
+}
+
 /* Nothing is wrong with such a rule: what it names may come. */
 static void apply_tell_nothing(const struct config *c)
 {
@@ -450,7 +465,7 @@ static void apply_tell_nothing(const struct config *c)
 		else if (rule->by && !find_containers(rule->by, rule->name, NULL, NULL))
 			printf("%s:%u: fits nothing now: no container that runs here has the %s %s\n", c->path, rule->line,
 			       apply_by_words[rule->by], rule->name);
-		else if (rule->cpu && !apply_find(rule, NULL, NULL))
+		else if (rule->cpu && !apply_finds_lesser())
 			printf("%s:%u: fits nothing now: no cgroup has less than the normal weight\n", c->path, rule->line);
 		else if (is_of_cgroup(rule) && !rule->by && !rule->cpu && !fits_a_cgroup(rule->name))
 			printf("%s:%u: fits nothing now: there is no cgroup %s\n", c->path, rule->line, rule->name);
@@ -529,22 +544,24 @@ static bool apply_has_earlier(const struct visit *v, const struct stat *s)
 	return false;
 }
 
-/* Another cgroup in the same place is another cgroup, and has nothing yet. */
-static void apply_open_place(struct visit *v, const char *path, int fd, const struct stat *now)
+/*
+ * Another cgroup in the same place is another cgroup, and has nothing yet. @priority: NULL: the
+ * rule has nothing for it any more.
+ */
+static void apply_open_place(struct visit *v, const char *path, int fd, const struct stat *now, const int *priority)
 {
 	const struct place *before = apply_find_place(v->places, v->nr_places, now);
-	struct place place = { .device = now->st_dev, .inode = now->st_ino, .priority = v->rule->priority };
+	struct place place = { .device = now->st_dev, .inode = now->st_ino, .priority = priority ? *priority : 0 };
 	struct gpreempt_target target = gpreempt_target_cgroup(fd);
-	bool has = !v->rule->cpu || lesser_priority(path, &place.priority);
 	int r = 0;
 
-	if (has && (!before || before->priority != place.priority))
+	if (priority && (!before || before->priority != place.priority))
 		r = set_cgroup(v->rule, v->g, fd, &place);
-	else if (!has && before)
+	else if (!priority && before)
 		r = gpreempt_clear_priority(v->g, &target);
 	if (r)
 		v->status = fail_errno(r, "%s:%u: %s", v->c->path, v->rule->line, path);
-	if (!has)
+	if (!priority)
 		return;
 	/* Also after an error: it would be the same again. */
 	v->rule->places = grow(v->rule->places, v->rule->nr_places, sizeof(*v->rule->places));
@@ -553,11 +570,12 @@ static void apply_open_place(struct visit *v, const char *path, int fd, const st
 
 static void apply_place(const char *path, void *data)
 {
-	int priority, fd;
 	struct visit *v = data;
+	int fd, priority = v->rule->priority;
+	bool has = !v->rule->cpu || lesser_priority(path, &priority);
 	struct stat now;
 
-	if (v->rule->cpu && !v->nr_places && !lesser_priority(path, &priority))
+	if (!has && !v->nr_places)
 		return;
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	/* It may be gone by now. */
@@ -565,7 +583,7 @@ static void apply_place(const char *path, void *data)
 		if (fd >= 0 || errno != ENOENT)
 			v->status = fail_system(-errno, "%s:%u: %s", v->c->path, v->rule->line, path);
 	} else if (!apply_has_earlier(v, &now)) {
-		apply_open_place(v, path, fd, &now);
+		apply_open_place(v, path, fd, &now, has ? &priority : NULL);
 	}
 	if (fd >= 0)
 		close(fd);

@@ -96,7 +96,7 @@ int cmd_events(const struct options *o)
 
 	if (status)
 		return status;
-	tell_what_is_hidden("events of own processes alone are shown");
+	tell_what_is_hidden("events of " OWN_ALONE);
 	while (!status && (!o->count || seen < o->count)) {
 		nr = gpreempt_read_events(g, events, 64);
 		if (nr == -EINTR)

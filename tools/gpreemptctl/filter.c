@@ -184,7 +184,7 @@ bool tell_what_is_hidden(const char *what)
 	bool all = sees_all();
 
 	if (!all)
-		fprintf(stderr, "gpreemptctl: %s; as root (CAP_SYS_ADMIN) all is\n", what);
+		fprintf(stderr, "gpreemptctl: %s; " ROOT_SEES_ALL "\n", what);
 	return all;
 }
 

@@ -57,6 +57,10 @@ struct subject {
 bool add_to_filter(struct filter *f, unsigned int option, const char *words, char *why);
 bool passes(const struct options *o, const struct subject *s);
 void filter_queues(const struct options *o, struct queue_list *list);
+/* Of lists, to who may not see all; what is said behind it */
+#define OWN_ALONE	"own processes alone are shown"
+#define ROOT_SEES_ALL	"as root (CAP_SYS_ADMIN) all is"
+
 bool sees_all(void);
 bool tell_what_is_hidden(const char *what);
 bool node_state_is_told(const struct gpreempt_node_info *n, bool all);

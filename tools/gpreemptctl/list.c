@@ -319,7 +319,7 @@ int cmd_list(const struct options *o)
 		return status;
 	status = list_queues(o, "list", &list);
 	if (!status) {
-		tell_what_is_hidden("own processes alone are shown");
+		tell_what_is_hidden(OWN_ALONE);
 		error = o->by_job ? print_workloads(o, t, &list) : print_members(o, t, &list);
 		free_queues(&list);
 		status = error ? fail_system(error, "list") : EXIT_DONE;

@@ -108,14 +108,12 @@ bool lesser_priority(const char *path, int *priority)
 
 static void places_walk(struct search *s, const char *path)
 {
-	int priority;
 	char below[PATH_MAX];
 	struct dirent *entry;
 	DIR *folder = opendir(path);
 
-	s->nr += lesser_priority(path, &priority);
-	if (s->found)
-		s->found(path, s->data);
+	s->nr++;
+	s->found(path, s->data);
 	while (folder && (entry = readdir(folder)))
 		if (entry->d_name[0] != '.' && entry->d_type == DT_DIR &&
 		    (size_t)snprintf(below, sizeof(below), "%s/%s", path, entry->d_name) < sizeof(below))
@@ -126,10 +124,10 @@ static void places_walk(struct search *s, const char *path)
 
 /**
  * walk_places() - go through all cgroups
- * @found: called with the path of each; NULL: none is
+ * @found: called with the path of each
  * @data: for @found
  *
- * Return: how many of them have less than the normal part of the CPUs.
+ * Return: how many there are.
  */
 unsigned int walk_places(void (*found)(const char *path, void *data), void *data)
 {

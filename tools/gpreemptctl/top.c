@@ -22,8 +22,6 @@
 /* Of the screen GPUs take so much at most: an eight-GPU node in partitions has 64. */
 #define PART_OF_NODES	3
 
-static const char hidden[] = "own processes alone are shown";
-
 /**
  * struct look - what the scheduler said at one time
  * @list: queues
@@ -333,7 +331,7 @@ static int top_draw_nodes(const struct view *v, const struct gpreempt_node_info 
 	char text[512];
 
 	if (!v->all)
-		print_row(row++, "%s; as root (CAP_SYS_ADMIN) all is", hidden);
+		print_row(row++, OWN_ALONE "; " ROOT_SEES_ALL);
 	/* Lines of jobs have the node, and with many nodes there is room for one of the two. */
 	for (i = 0; i < nr && !v->by_job; i++) {
 		if (!gpu_is_chosen(&v->o, nodes[i].gpu_id))
@@ -653,7 +651,7 @@ int cmd_top(const struct options *o)
 		gpreempt_close(g);
 		return fail(EXIT_USAGE, "top needs a terminal that $TERM describes; try: gpreemptctl top -b -n 1");
 	}
-	v.all = o->batch ? tell_what_is_hidden(hidden) : sees_all();
+	v.all = o->batch ? tell_what_is_hidden(OWN_ALONE) : sees_all();
 	if (o->batch) {
 		block_signals();
 	} else {

@@ -15,7 +15,7 @@ int cmd_why(const struct options *o)
 
 	if (status)
 		return status;
-	tell_what_is_hidden("own processes alone are shown");
+	tell_what_is_hidden(OWN_ALONE);
 	if (o->json) {
 		document = new_document();
 		array = json_object_new_array();
