@@ -254,9 +254,22 @@ static int info(struct gpreempt_info *i)
 	return 0;
 }
 
+/* $MACHINE/NAME, to which a line is added */
+static FILE *open_notes(const char *name)
+{
+	char path[PATH_MAX];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", getenv("MACHINE"), name);
+	file = __real_fopen(path, "ae");
+	if (!file)
+		abort();
+	return file;
+}
+
 static int set_share(const struct gpreempt_set_share *s)
 {
-	char path[PATH_MAX], link[64], directory[PATH_MAX] = "";
+	char link[64], directory[PATH_MAX] = "";
 	FILE *file = __wrap_fopen("/sys/share-errno", "re");
 	int error = 0;
 
@@ -272,10 +285,7 @@ static int set_share(const struct gpreempt_set_share *s)
 		snprintf(directory, sizeof(directory), "/cgroup/job %llu", (unsigned long long)s->job);
 	else if (s->target.scope != GPREEMPT_SCOPE_CGROUP || s->job || s->flags || __real_readlink(link, directory, sizeof(directory) - 1) < 0)
 		abort();
-	snprintf(path, sizeof(path), "%s/shares", getenv("MACHINE"));
-	file = __real_fopen(path, "ae");
-	if (!file)
-		abort();
+	file = open_notes("shares");
 	fprintf(file, "%s %u %u %llu/%llu\n", strstr(directory, "/cgroup/") + 8, s->weight, s->min_pct, (unsigned long long)s->quota_us,
 		(unsigned long long)s->period_us);
 	fclose(file);
@@ -284,7 +294,6 @@ static int set_share(const struct gpreempt_set_share *s)
 
 static int note_process(const struct gpreempt_target *target, const char *format, ...)
 {
-	char path[PATH_MAX];
 	va_list list;
 	FILE *file;
 
@@ -292,10 +301,7 @@ static int note_process(const struct gpreempt_target *target, const char *format
 		errno = ESRCH;
 		return -1;
 	}
-	snprintf(path, sizeof(path), "%s/processes", getenv("MACHINE"));
-	file = __real_fopen(path, "ae");
-	if (!file)
-		abort();
+	file = open_notes("processes");
 	fprintf(file, "%d ", target->pid);
 	va_start(list, format);
 	vfprintf(file, format, list);
@@ -322,16 +328,15 @@ static int hold(struct gpreempt_hold *h, const char *word)
 /* @value: NULL: of a job */
 static int note_set(const struct gpreempt_target *target, const int32_t *value)
 {
-	char path[PATH_MAX], link[64], directory[PATH_MAX] = "";
+	char link[64], directory[PATH_MAX] = "";
 	FILE *file;
 
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", target->cgroup_fd);
 	if (target->scope != GPREEMPT_SCOPE_CGROUP || __real_readlink(link, directory, sizeof(directory) - 1) < 0)
 		return 0;
-	snprintf(path, sizeof(path), "%s/set", getenv("MACHINE"));
-	file = __real_fopen(path, "ae");
-	if (!file || !strstr(directory, "/cgroup/"))
+	if (!strstr(directory, "/cgroup/"))
 		abort();
+	file = open_notes("set");
 	fprintf(file, "%s ", strstr(directory, "/cgroup/") + 8);
 	fprintf(file, value ? "priority %d\n" : "job\n", value ? *value : 0);
 	fclose(file);
@@ -375,7 +380,6 @@ static int set_runtime(const struct gpreempt_set_param *s)
 {
 	struct gpreempt_fits_info infos[8];
 	struct gpreempt_fits ask = { .target = s->target, .runtime_us = s->value, .period_us = s->period_us, .nodes = (uintptr_t)infos, .nr_nodes = 8 };
-	char path[PATH_MAX];
 	FILE *file;
 
 	if (fits(&ask) || (s->value && !s->period_us)) {
@@ -388,10 +392,7 @@ static int set_runtime(const struct gpreempt_set_param *s)
 			return -1;
 		}
 	}
-	snprintf(path, sizeof(path), "%s/runtimes", getenv("MACHINE"));
-	file = __real_fopen(path, "ae");
-	if (!file)
-		abort();
+	file = open_notes("runtimes");
 	fprintf(file, "%d %llu/%llu\n", s->target.pid, (unsigned long long)s->value, (unsigned long long)s->period_us);
 	fclose(file);
 	return 0;
@@ -399,7 +400,7 @@ static int set_runtime(const struct gpreempt_set_param *s)
 
 static int set_param(const struct gpreempt_set_param *s)
 {
-	char path[PATH_MAX], directory[PATH_MAX] = "", link[32];
+	char directory[PATH_MAX] = "", link[32];
 	FILE *file;
 
 	if (s->param == GPREEMPT_PARAM_RUNTIME_US)
@@ -408,11 +409,10 @@ static int set_param(const struct gpreempt_set_param *s)
 		errno = EINVAL;
 		return -1;
 	}
-	snprintf(path, sizeof(path), "%s/params", getenv("MACHINE"));
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", s->target.cgroup_fd);
-	file = __real_fopen(path, "ae");
-	if (!file || __real_readlink(link, directory, sizeof(directory) - 1) < 0)
+	if (__real_readlink(link, directory, sizeof(directory) - 1) < 0)
 		return -1;
+	file = open_notes("params");
 	fprintf(file, "%s %u %llu\n", strstr(directory, "/cgroup/") + 8, s->param, (unsigned long long)s->value);
 	fclose(file);
 	return 0;

@@ -132,9 +132,24 @@ something_is_missed()
 	not all_there "things" gpreempt_enable gpreempt_no_such_thing >/dev/null
 }
 
-rules()
+needs_promtool()
 {
 	[ -x "$promtool" ] || skip "promtool is not there: tools/testing/deps.sh"
+}
+
+# queries_hold NAME: series, a sample a minute, and what queries say of them are on stdin
+queries_hold()
+{
+	{
+		printf '%s\n' 'evaluation_interval: 1m' 'tests:' '  - interval: 1m'
+		cat
+	} >"$scratch/$1.yml"
+	"$promtool" test rules "$scratch/$1.yml"
+}
+
+rules()
+{
+	needs_promtool
 	"$promtool" check rules "$TOP/dist/prometheus-rules.yml"
 	cat >"$scratch/rules-test.yml" <<-END
 		rule_files: [ "$TOP/dist/prometheus-rules.yml" ]
@@ -198,13 +213,10 @@ joins()
 	local ours='hostname="h",gpu_partition_id="0"' amd='card_model="102-G30211-0C",gpu_compute_partition_type="spx",gpu_partition_id="0",hostname="h"'
 	local queries
 
-	[ -x "$promtool" ] || skip "promtool is not there: tools/testing/deps.sh"
+	needs_promtool
 	mapfile -t queries < <(queries_between '^Beside AMD' '^Alerts')
 	is "queries" "${#queries[@]}" 2
-	cat >"$scratch/joins.yml" <<-END
-		evaluation_interval: 1m
-		tests:
-		  - interval: 1m
+	queries_hold joins <<-END
 		    input_series:
 		      - { series: 'gpreempt_preemptions_total{instance="a",gpu_id="51234"}', values: "0+60x30" }
 		      - { series: 'gpreempt_preemptions_total{instance="a",gpu_id="999"}', values: "0+120x30" }
@@ -225,7 +237,6 @@ joins()
 		          - { labels: '{instance="x",gpu_id="1",gpu_uuid="u1",serial_number="s1",$amd}', value: 3 }
 		          - { labels: '{instance="x",gpu_id="0",gpu_uuid="u2",serial_number="s2",$amd}', value: 5 }
 	END
-	"$promtool" test rules "$scratch/joins.yml"
 }
 
 # The query of Documentation/metrics.rst that finds a pod's name, beside what kube-state-metrics says of it
@@ -233,12 +244,9 @@ pods()
 {
 	local query labels='bdf="0000:c1:00.0",container_engine="containerd"'
 
-	[ -x "$promtool" ] || skip "promtool is not there: tools/testing/deps.sh"
+	needs_promtool
 	query=$(queries_between '^By job' '^Time used')
-	cat >"$scratch/pods.yml" <<-END
-		evaluation_interval: 1m
-		tests:
-		  - interval: 1m
+	queries_hold pods <<-END
 		    input_series:
 		      - { series: 'gpreempt_workload_queues{instance="a",gpu_id="1",state="preempted",pod_uid="u1",container_id="c1",$labels}', values: "2+0x9" }
 		      - { series: 'gpreempt_workload_queues{instance="a",gpu_id="2",state="preempted",pod_uid="u1",container_id="c2",$labels}', values: "3+0x9" }
@@ -255,7 +263,6 @@ pods()
 		          - { labels: '{namespace="n",pod="train-0"}', value: 5 }
 		          - { labels: '{namespace="n",pod="chat-0"}', value: 0 }
 	END
-	"$promtool" test rules "$scratch/pods.yml"
 }
 
 # The queries of Documentation/metrics.rst for time used: by pod, and by Slurm job, of which one has ended
@@ -263,13 +270,10 @@ used()
 {
 	local queries none='container_engine="",container_id=""'
 
-	[ -x "$promtool" ] || skip "promtool is not there: tools/testing/deps.sh"
+	needs_promtool
 	mapfile -t queries < <(queries_between '^Time used' '^Beside AMD')
 	is "queries" "${#queries[@]}" 2
-	cat >"$scratch/used.yml" <<-END
-		evaluation_interval: 1m
-		tests:
-		  - interval: 1m
+	queries_hold used <<-END
 		    input_series:
 		      - { series: 'gpreempt_cgroup_busy_seconds_total{instance="a",gpu_id="1",bdf="x",cgroup="11"}', values: "0+30x60" }
 		      - { series: 'gpreempt_cgroup_busy_seconds_total{instance="a",gpu_id="2",bdf="y",cgroup="11"}', values: "0+60x60" }
@@ -290,7 +294,6 @@ used()
 		          - { labels: '{slurm_job="7"}', value: 360 }
 		          - { labels: '{slurm_job="8"}', value: 3600 }
 	END
-	"$promtool" test rules "$scratch/used.yml"
 }
 
 # query TITLE: that of the dashboard's panel, for all GPUs
@@ -306,15 +309,12 @@ dashboard()
 {
 	local title none='container_engine="",container_id=""' gpu='bdf="0000:c1:00.0",device_name="gfx942"' job
 
-	[ -x "$promtool" ] || skip "promtool is not there: tools/testing/deps.sh"
+	needs_promtool
 	job="gpreempt_job=\"\",uid=\"1000\",$none,pod_uid=\"\",slurm_job=\"7\",slurm_step=\"0\""
 	for title in "Who waits" "Who is off"; do
 		grep -q "\"title\": \"$title\"" "$TOP/dist/grafana-dashboard.json" || { echo "no row $title"; return 1; }
 	done
-	cat >"$scratch/dashboard.yml" <<-END
-		evaluation_interval: 1m
-		tests:
-		  - interval: 1m
+	queries_hold dashboard <<-END
 		    input_series:
 		      - { series: 'gpreempt_device_info{instance="a",gpu_id="51234",gpu_partition_id="0",$gpu}', values: "1+0x30" }
 		      - { series: 'gpreempt_node_info{instance="a",gpu_id="51234",state="polling",backend="hws",policy="hpf"}', values: "1+0x30" }
@@ -347,7 +347,6 @@ dashboard()
 		        exp_samples:
 		          - { labels: '{instance="a",gpu_id="51234",gpu_partition_id="0",$gpu,state="polling",backend="hws",policy="hpf"}', value: 1 }
 	END
-	"$promtool" test rules "$scratch/dashboard.yml"
 }
 
 # No legend is a number that nobody knows: KFD's of a GPU.
