@@ -105,7 +105,6 @@ static void ring_stamp(struct vgpu_model *m, const struct vgpu_queue *q, u64 sig
 	m->ended_ns = vgpu_now_ns(m);
 	stamps[0] = start_ns / VGPU_REFERENCE_NS;
 	stamps[1] = m->ended_ns / VGPU_REFERENCE_NS;
-
 	if (vgpu_queue_runtime_read(m, q, QUEUE_PROPERTIES, &properties, sizeof(properties)) && (properties & ENABLE_PROFILING))
 		vgpu_vm_write(m, vgpu_queue_as(q), signal + SIGNAL_START, stamps, sizeof(stamps));
 }
