@@ -385,7 +385,7 @@ kunit_has_all()
 	sed -n 's/^[a-z].*\<\(tap_[a-z]*\)(.*/\1/p' "$tests/tap.h" | grep -vx tap_end >"$scratch/declared"
 	[ "$(wc -l <"$scratch/declared")" -ge 7 ]
 	while read -r f; do
-		grep -q "^[a-z].*\<$f(.*)\$" "$runner" "$tests/policy/policy_node.c" || echo "no $f()"
+		grep -q "^[a-z].*\<$f(.*)\$" "$runner" "$tests/core/policy/policy_node.c" || echo "no $f()"
 	done <"$scratch/declared" >"$scratch/absent"
 	none "$scratch/absent"
 }

@@ -31,7 +31,7 @@ const bool tap_forks;
 /* Each test begins with the same numbers. */
 static u64 random_state;
 
-static u32 node_random(void)
+static u32 policy_random(void)
 {
 	random_state = random_state * 6364136223846793005ULL + 1442695040888963407ULL;
 	return random_state >> 32;
@@ -47,7 +47,7 @@ void tap_reset(void)
 {
 	memset(&node, 0, sizeof(node));
 	random_state = tap_setting("SEED", 1);
-	node.policy.account.random = node_random;
+	node.policy.account.random = policy_random;
 	/* An uptime of 50 days: whatever computes in 32 bits breaks. */
 	node.now_ns = 50ULL * 86400 * SEC;
 	node.params = (struct gpreempt_policy_params){
