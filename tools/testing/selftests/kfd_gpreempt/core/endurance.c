@@ -15,7 +15,7 @@
 #include "fixture.h"
 #include "gpreempt.h"
 #include "worker.h"
-#include "../../bench/demo/percentile.h"
+#include "../../../bench/demo/percentile.h"
 
 #define PASS_LIMIT_NS		20000
 #define ROTATING_PASS_LIMIT_NS	40000

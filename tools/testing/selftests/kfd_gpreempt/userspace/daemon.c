@@ -18,7 +18,7 @@
 #include "reset.h"
 #include "gpreempt.h"
 #include "worker.h"
-#include "../../bench/demo/percentile.h"
+#include "../../../bench/demo/percentile.h"
 
 #define FILE_PATH	"/tmp/gpreemptd.conf"
 #define LOG_PATH	"/tmp/gpreemptd.log"

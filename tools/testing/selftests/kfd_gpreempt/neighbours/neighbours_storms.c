@@ -13,7 +13,7 @@
 #include "disturb.h"
 #include "draw.h"
 #include "neighbours.h"
-#include "../../bench/demo/percentile.h"
+#include "../../../bench/demo/percentile.h"
 
 #define STORMERS	4
 #define TRACING		"/sys/kernel/tracing"

@@ -16,7 +16,7 @@
 #include "kselftest_harness.h"
 
 #include "outside.h"
-#include "../../bench/demo/percentile.h"
+#include "../../../bench/demo/percentile.h"
 
 #define NOBODY	65534
 #define STEPS	50

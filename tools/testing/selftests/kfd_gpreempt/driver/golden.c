@@ -8,7 +8,7 @@
 #include "kselftest_harness.h"
 
 #include "fixture.h"
-#include "../../../vgpu/golden/golden.h"
+#include "../../../../vgpu/golden/golden.h"
 
 #define DEBUGFS		"/sys/kernel/debug/kfd/"
 #define TABLE		"/golden/mi308x.table"

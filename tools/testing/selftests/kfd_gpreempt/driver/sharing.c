@@ -14,7 +14,7 @@
 
 #include "fixture.h"
 #include "worker.h"
-#include "../../bench/demo/percentile.h"
+#include "../../../bench/demo/percentile.h"
 
 #define STREAMS		16
 #define MAX_REQUESTS	256

@@ -11,8 +11,8 @@
 #include "kselftest_harness.h"
 
 #include "fixture.h"
-#include "../../../vgpu/tests/isa/object.h"
-#include "../../../vgpu/tests/isa/reader.h"
+#include "../../../../vgpu/tests/isa/object.h"
+#include "../../../../vgpu/tests/isa/reader.h"
 
 #define WORKGROUP	256u
 #define WAVE		64u

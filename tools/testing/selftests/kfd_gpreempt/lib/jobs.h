@@ -12,7 +12,7 @@
 
 #include <gpreempt.h>
 
-#include "../../bench/demo/percentile.h"
+#include "../../../bench/demo/percentile.h"
 
 #define JOB_GPUS	8
 #define TRACING		"/sys/kernel/tracing"

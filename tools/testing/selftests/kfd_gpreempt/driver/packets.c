@@ -14,7 +14,7 @@
 
 #include "fixture.h"
 #include "worker.h"
-#include "../../../vgpu/tests/isa/object.h"
+#include "../../../../vgpu/tests/isa/object.h"
 
 #define MEMORY		(1u << 20)
 #define RING_BYTES	4096u

@@ -23,7 +23,7 @@
 #include <linux/kfd_ioctl.h>
 
 #include "kfdlib.h"
-#include "../../../vgpu/tests/isa/object.h"
+#include "../../../../vgpu/tests/isa/object.h"
 
 #define TOPOLOGY	"/sys/devices/virtual/kfd/kfd/topology/nodes"
 #define VGPU_DEBUGFS	"/sys/kernel/debug/vgpu"

@@ -11,7 +11,7 @@
 #include "fixture.h"
 #include "gpreempt.h"
 #include "worker.h"
-#include "../../bench/demo/percentile.h"
+#include "../../../bench/demo/percentile.h"
 
 SCHEDULER_FIXTURE(policies, kfd_longest_poll_ns = MS)
 
