@@ -25,6 +25,7 @@ help:
 	@echo "  make shell [GPU=mi210] [OUT=dir]   look around on a machine with a virtual Instinct"
 	@echo "  make bench [OUT=dir] [DOCUMENT=1]  schedulers compared on published workloads: tables, plots"
 	@echo "  make check [OUT=dir] [SUITE='..']  all tests, or the named suites; check.json"
+	@echo "  make check LAYER=core              those that a change of kfd_gpreempt/core needs"
 	@echo "  make check GPU=gfx942x2            those that need a GPU, on another: gfx942[xN], gfx1100,"
 	@echo "                                     mi308x, verbatim, gfx942x2,verbatim"
 	@echo "  make check GPUS=2                  in machines with so many GPUs, 1 to 8; GPU= goes with it"
@@ -72,7 +73,7 @@ include $(TOP)/dkms/dkms.mk
 
 check:
 	@$(TOP)/tools/testing/deps.sh
-	@$(TOP)/tools/testing/check.py $(if $(OUT),--out $(OUT)) $(if $(GPU),--gpu $(GPU)) $(if $(GPUS),--gpus $(GPUS)) $(if $(KERNEL),--kernel $(KERNEL)) $(SUITE)
+	@$(TOP)/tools/testing/check.py $(if $(OUT),--out $(OUT)) $(if $(GPU),--gpu $(GPU)) $(if $(GPUS),--gpus $(GPUS)) $(if $(KERNEL),--kernel $(KERNEL)) $(if $(LAYER),--layer $(LAYER)) $(SUITE)
 
 check-full:
 	@$(TOP)/tools/testing/deps.sh

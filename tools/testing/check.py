@@ -3,7 +3,7 @@
 """check.py - run the suites of tests, sum up what they say
 
     tools/testing/check.py [--out DIR] [--jobs N] [--gpu DEVICE] [--gpus N] [--kernel KERNEL] [--all]
-                           [--package] [--debug] [--kcsan] [--full] [--list] [SUITE...]
+                           [--package] [--debug] [--kcsan] [--full] [--list] [--layer LAYER | SUITE...]
 
 The table tools/testing/suites has a row for each suite: its name, when it runs, what it waits for, the
 device it needs, and a command that prints TAP. Without SUITE all suites run whose row says `check`, N
@@ -15,6 +15,8 @@ nothing failed and something passed. Lines `#: TEXT` of a suite are printed too.
 
 --list prints what would run, as lines NAME<TAB>COMMAND, and runs nothing. With --in SUITE as well it
 lists what SUITE runs in its own guest.
+
+--layer runs the suites that a change of a folder of kfd_gpreempt/ needs, as the table's lines `layer` say.
 
 --all runs those that say `extended` or `package` too, --package only those that say `package`.
 
@@ -40,7 +42,7 @@ $BUILD/kcsan/check.
 --full is --all, and after that --debug, whose check.json is in DIR/debug; the last line is the sum of
 both.
 
-A run of all suites, or of all but the extended ones, ends with what each layer took of its budget.
+A run of all suites, or of all but the extended ones, ends with what each sort of suites took of its budget.
 Another machine may be slower, so nothing fails because of that.
 
 Touches: $BUILD (logs in $BUILD/check), $GPREEMPT_CACHE, DIR/check.json, and through tools/testing/deps.sh
@@ -96,7 +98,7 @@ class Row:
     """One suite as the table has it."""
 
     name: str
-    layer: str
+    budget: str
     when: dict          # word: the suite that runs it in its own guest, or None
     after: list         # names of suites that have to end before this one begins
     where: list         # words of the column "where"
@@ -152,35 +154,42 @@ class Row:
 
 
 def read_table():
-    """({name: Row}, {layer: {False: seconds of CPU, True: of extended suites}})"""
-    rows, layers, layer = {}, {}, None
+    """({name: Row}, {budget: {False: seconds of CPU, True: of extended suites}}, {layer: [name of a suite]})"""
+    rows, budgets, layers, budget = {}, {}, {}, None
     with open(SUITES) as f:
         lines = re.sub(r"\n[ \t]+(?=\S)", " ", f.read()).splitlines()
     for line in lines:
         if not line.strip() or line.startswith("#"):
             continue
+        if line.startswith("budget "):
+            _, budget, plain, extended = line.split()
+            budgets[budget] = {False: plain, True: extended}
+            continue
         if line.startswith("layer "):
-            _, layer, plain, extended = line.split()
-            layers[layer] = {False: plain, True: extended}
+            _, layer, *layers[layer] = line.split()
             continue
         fields = [field.strip() for field in line.split("|", 4)]
-        if len(fields) != 5 or not all(fields) or not layer:
+        if len(fields) != 5 or not all(fields) or not budget:
             die(f"{SUITES}: not a row: {line}")
         name, when, after, where, command = fields
         when = {word.partition(":")[0]: word.partition(":")[2] or None for word in when.split()}
         if name in rows or not set(when) <= {"check", "extended", "package", *OWN_KERNELS}:
             die(f"{name}: " + ("twice in the table" if name in rows else f"no such time to run: {' '.join(when)}"))
-        rows[name] = row = Row(name, layer, when, [] if after == "-" else after.split(), where.split(), command)
+        rows[name] = row = Row(name, budget, when, [] if after == "-" else after.split(), where.split(), command)
         if row.where[0] not in ("host", "starts-vm", "guest"):
             die(f"{name}: runs neither on the host nor in a guest: {row.where[0]}")
         row.shell_command()
-        if row.fits_kernel(None) and layers[layer][row.extended()] == "-":
-            die(f"{name} has no budget in layer {layer}")
+        if row.fits_kernel(None) and budgets[budget][row.extended()] == "-":
+            die(f"{name} has no budget in {budget}")
     for row in rows.values():
         for other in (*row.after, *filter(None, row.when.values())):
             if other not in rows:
                 die(f"{row.name} refers to {other}, and there is no such suite")
-    return rows, layers
+    for layer, names in layers.items():
+        for other in names:
+            if other not in rows:
+                die(f"layer {layer} needs {other}, and there is no such suite")
+    return rows, budgets, layers
 
 
 def select(rows, opts, kernel):
@@ -484,16 +493,16 @@ def run_all(suites, env, jobs):
         raise
 
 
-def sum_up_layers(suites, layers):
-    """What each layer took, against its budget; a whole run only. Returns it for check.json."""
+def sum_up_budgets(suites, budgets):
+    """What each sort of suites took, against its budget; a whole run only. Returns it for check.json."""
     sums = []
     for extended in False, True:
-        for layer, budgets in layers.items():
-            took = [s.cpu_seconds for s in suites if (s.row.layer, s.row.extended()) == (layer, extended)]
+        for name, seconds in budgets.items():
+            took = [s.cpu_seconds for s in suites if (s.row.budget, s.row.extended()) == (name, extended)]
             if took:
-                budget = float(budgets[extended])
-                sums.append({"layer": layer, "extended": extended, "cpu_seconds": round(sum(took), 1), "budget": budget})
-                say(f"{layer + (', extended' if extended else ''):<32} {sum(took):7.1f} of {budget:5.0f} s of CPU"
+                budget = float(seconds[extended])
+                sums.append({"sort": name, "extended": extended, "cpu_seconds": round(sum(took), 1), "budget": budget})
+                say(f"{name + (', extended' if extended else ''):<32} {sum(took):7.1f} of {budget:5.0f} s of CPU"
                     + (", OVER ITS BUDGET" if sum(took) > budget else ""))
     return sums
 
@@ -521,11 +530,11 @@ def sum_line(totals):
     return f"{totals['passed']} passed, {totals['failed']} failed, {totals['skipped']} skipped"
 
 
-def write_json(path, suites, layers, totals, seconds):
+def write_json(path, suites, budgets, totals, seconds):
     data = {"tests": [{"suite": s.name, "name": n, "status": st, "seconds": round(t, 3)}
                       for s in suites for n, st, t in s.results],
             "suites": [{"suite": s.name, "seconds": round(s.seconds, 3), "cpu_seconds": round(s.cpu_seconds, 3)} for s in suites],
-            "layers": layers,
+            "budgets": budgets,
             "totals": dict(totals, seconds=round(seconds, 3))}
     with open(path, "w") as f:
         json.dump(data, f, indent=1)
@@ -547,6 +556,7 @@ def main():
     parser.add_argument("--list", action="store_true", help="print what would run")
     parser.add_argument("--in", dest="inside", metavar="SUITE", help="with --list: what SUITE runs in its guest")
     parser.add_argument("--full", action="store_true", help="extended suites too, and then on the debug kernel those that are for it")
+    parser.add_argument("--layer", help="the suites that a change of this folder of kfd_gpreempt/ needs")
     parser.add_argument("suite", nargs="*", metavar="SUITE")
     opts = parser.parse_args()
     # Suites have sessions of their own: whoever ends this one means them too.
@@ -562,7 +572,13 @@ def main():
     own_kernel = "debug" if opts.debug else "kcsan" if opts.kcsan else None
     if opts.inside and not (opts.list and own_kernel):
         die("--in goes with --list, and with --debug or --kcsan")
-    table, layers = read_table()
+    table, budgets, layers = read_table()
+    if opts.layer:
+        if opts.suite or opts.all or opts.package or opts.full:
+            die("--layer says which suites run: it goes with neither SUITE nor --all nor --package nor --full")
+        if opts.layer not in layers:
+            die(f"no layer named {opts.layer}; there are: {', '.join(layers)}")
+        opts.suite = layers[opts.layer]
     rows = select(table, opts, own_kernel)
     if opts.list:
         for row in rows:
@@ -596,14 +612,15 @@ def main():
         totals["passed"] += s.count("pass")
         totals["failed"] += s.failed()
         totals["skipped"] += s.count("skip")
-    layers = [] if opts.suite or opts.gpu or opts.gpus or opts.kernel or opts.package or own_kernel else sum_up_layers(suites, layers)
+    part = opts.suite or opts.gpu or opts.gpus or opts.kernel or opts.package or own_kernel
+    sums = [] if part else sum_up_budgets(suites, budgets)
     for s in suites:
         for name, status, _ in s.results:
             if status == "fail":
                 say(f"FAILED: {s.name}: {name}  (log: {os.path.relpath(s.log, TOP)})")
     if opts.out:
         os.makedirs(opts.out, exist_ok=True)
-        write_json(os.path.join(opts.out, "check.json"), suites, layers, totals, time.monotonic() - begun)
+        write_json(os.path.join(opts.out, "check.json"), suites, sums, totals, time.monotonic() - begun)
     if opts.full:
         say(f"without the debug kernel: {sum_line(totals)}")
         for key, number in debug_stage(opts).items():

@@ -22,7 +22,7 @@ fresh()
 {
 	rm -rf "$scratch/suites" "$scratch/out" "$scratch/cache"
 	mkdir -p "$scratch/suites"
-	echo "layer any 1000 1000" >"$table"
+	echo "budget any 1000 1000" >"$table"
 }
 
 # becomes_check ARGS: the aggregator on the made-up suites, in place of this shell; its output in $scratch/log
@@ -329,8 +329,8 @@ what_is_no_row_is_refused()
 	refused 'a | debug:b | - | host | true' 'a refers to b' &&
 	refused 'a | check | - | host | true
 a | check | - | host | true' 'a: twice in the table' &&
-	refused 'layer poor - 9
-a | check | - | host | true' 'a has no budget in layer poor'
+	refused 'budget poor - 9
+a | check | - | host | true' 'a has no budget in poor'
 }
 
 lists_say_what_would_run()
@@ -509,7 +509,7 @@ full_fails_without_a_debug_kernel()
 	totals 1 1 1 0
 }
 
-layers_are_summed_up_against_their_budgets()
+suites_are_summed_up_against_their_budgets()
 {
 	busy()
 	{
@@ -517,10 +517,10 @@ layers_are_summed_up_against_their_budgets()
 			echo "1..1"; i=0; while [ $i -lt 60000 ]; do i=$((i + 1)); done; echo "ok 1 good"
 		END
 	}
-	echo 'layer fast 60 -' >"$table"
+	echo 'budget fast 60 -' >"$table"
 	busy a
 	busy c
-	echo 'layer slow - 0.001' >>"$table"
+	echo 'budget slow - 0.001' >>"$table"
 	busy b extended
 	check a
 	! grep -q 'of CPU$' "$scratch/log" || return 1
@@ -532,19 +532,37 @@ layers_are_summed_up_against_their_budgets()
 			import json, sys
 			data = json.load(open(sys.argv[1]))
 			cpu = {s["suite"]: s["cpu_seconds"] for s in data["suites"]}
-			fast, slow = data["layers"]
-			assert (fast["layer"], fast["extended"], slow["layer"], slow["extended"]) == ("fast", False, "slow", True), data
+			fast, slow = data["budgets"]
+			assert (fast["sort"], fast["extended"], slow["sort"], slow["extended"]) == ("fast", False, "slow", True), data
 			assert abs(fast["cpu_seconds"] - cpu["a"] - cpu["c"]) < 0.1 and fast["cpu_seconds"] > 0, data
 		END
+}
+
+a_layer_runs_what_a_change_of_it_needs()
+{
+	for name in one two three; do
+		suite $name <<-'END'
+			echo "1..1"; echo "ok 1 good"
+		END
+	done
+	sed -i 's/^three | check/three | extended/' "$table"
+	echo 'layer core two three' >>"$table"
+	check --layer core
+	totals 0 2 0 0 && ! grep -q '^one' "$scratch/log" || return 1
+	check --layer wake
+	[ "$status" = 2 ] && grep -qx 'check: no layer named wake; there are: core' "$scratch/log" || return 1
+	echo 'layer wake four' >>"$table"
+	check --layer core
+	[ "$status" = 2 ] && grep -q 'layer wake needs four, and there is no such suite' "$scratch/log"
 }
 
 # What all may take together fits into ten minutes of two CPUs, which are not always both busy.
 the_budgets_of_a_check_fit()
 {
-	[ "$(awk '/^layer/ { sum += $3 } END { print sum }' "$TOP/tools/testing/suites")" -le 1200 ]
+	[ "$(awk '/^budget/ { sum += $3 } END { print sum }' "$TOP/tools/testing/suites")" -le 1200 ]
 }
 
-# Every row is one, and refers to what there is: scripts, selftests, layers.
+# Every row is one, and refers to what there is: scripts, selftests. Each folder of the kernel part is a layer.
 the_table_is_whole()
 {
 	"$TOP/tools/testing/check.py" --list --all >"$scratch/log" || return 1
@@ -560,11 +578,14 @@ the_table_is_whole()
 		[ -e "$1" ] || { echo "there is no $path"; return 1; }
 	done <"$scratch/paths"
 	# A description is above each row.
-	awk '/^[a-z].* \| / && !/^layer/ && before !~ /^#/ { print "no description: " $1; bad = 1 } /^[^ \t]/ { before = $0 } END { exit bad }' \
+	for folder in "$TOP"/kfd_gpreempt/*/; do
+		grep -q "^layer $(basename "$folder") " "$TOP/tools/testing/suites" || { echo "no line \`layer $(basename "$folder")'"; return 1; }
+	done
+	awk '/^[a-z].* \| / && !/^budget/ && before !~ /^#/ { print "no description: " $1; bad = 1 } /^[^ \t]/ { before = $0 } END { exit bad }' \
 		"$TOP/tools/testing/suites"
 }
 
-plan 32
+plan 33
 says results_are_counted_and_written_down
 says a_failing_test_fails_the_run_and_shows_its_output
 says lines_for_the_reader_are_printed
@@ -594,7 +615,8 @@ says full_means_extended_suites_and_those_for_the_debug_kernel
 says what_another_suite_runs_on_the_debug_kernel_runs_once
 says suites_for_data_races_run_on_their_kernel_only
 says full_fails_without_a_debug_kernel
-says layers_are_summed_up_against_their_budgets
+says suites_are_summed_up_against_their_budgets
+says a_layer_runs_what_a_change_of_it_needs
 says the_budgets_of_a_check_fit
 says the_table_is_whole
 finish
