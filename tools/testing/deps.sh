@@ -45,8 +45,9 @@ proof="spin clang-$fuzz_llvm libclang-rt-$fuzz_llvm-dev"
 guest="qemu-system-x86 mmdebstrap e2fsprogs busybox-static libhsa-runtime-dev libhsa-runtime64-1 bpftrace"
 # kernels for the virtual GPU: compiler, linker and assembler for gfx90a; HIP
 shader="clang-$llvm lld-$llvm llvm-$llvm hipcc $(named rocm-device-libs) libamdhip64-dev libamd-comgr-dev rocminfo"
-# gpreemptctl, the library and the Slurm plugin, and what looks at them
-tools="libjson-c-dev libncurses-dev libsmartcols-dev scdoc man-db pkgconf g++ bash-completion procps tmux libslurm-dev"
+# gpreemptctl, the library, Slurm and NRI plugin, and what looks at them
+tools="libjson-c-dev libncurses-dev libsmartcols-dev scdoc man-db pkgconf g++ bash-completion procps tmux libslurm-dev
+	libprotobuf-c-dev protobuf-c-compiler"
 # Debian and rpm packages, throw-away systems, documentation, cluster managers
 package="build-essential debhelper dh-dkms fakeroot lintian rpm cpio python3-sphinx"
 # A program out of these is all that is needed; installed, they would start services: they are unpacked into the cache.

@@ -9,7 +9,7 @@
 # shellcheck source=tools/testing/integrations/slurm_system.sh
 . "$(dirname "$0")/slurm_system.sh"
 
-throwaway "slurmctld slurmd slurmdbd slurm-client munge mariadb-server-core mariadb-client-core libjson-c5 libncurses6 crun runc containerd podman procps" "$@"
+throwaway "slurmctld slurmd slurmdbd slurm-client munge mariadb-server-core mariadb-client-core libjson-c5 libncurses6 crun runc containerd podman procps libprotobuf-c1" "$@"
 
 out=$scratch/out
 built=$BUILD/integrations

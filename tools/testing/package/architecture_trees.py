@@ -87,7 +87,7 @@ TREES = {
         },
     },
     "integrations": {
-        "prefixes": {"gpreempt-oci": ["oci_"], "spank_gpreempt": ["spank_"]},
+        "prefixes": {"gpreempt-nri": ["nri_"], "gpreempt-oci": ["oci_"], "spank_gpreempt": ["spank_"]},
         "names": {
             "gpreempt-oci.c": 19, "note.c": 3, "place.c": 2, "share.c": 5, "stop.c": 2,
         },
