@@ -301,8 +301,12 @@ TEST_F_TIMEOUT(jobs, killed_member_leaves_nothing_held, 120)
 	EXPECT_EQ(0, WAIT_OFF(self->low, 0));
 	EXPECT_EQ(1, preempt_count(self->low[0], 0));
 	self->high[0] = NULL;
-	for (i = 1; i < self->nr; i++)
-		EXPECT_EQ(2, preempt_count(self->low[i], 0));
+	/* Where looks are rare a high launch may count as ended for a while. */
+	for (i = 1; i < self->nr; i++) {
+		EXPECT_LE(2, preempt_count(self->low[i], 0));
+		if (!looks_rarely())
+			EXPECT_EQ(2, preempt_count(self->low[i], 0));
+	}
 	ASSERT_ALL_DONE_ONCE();
 }
 
