@@ -7,7 +7,7 @@
 # shellcheck source=tools/testing/integrations/slurm_system.sh
 . "$(dirname "$0")/slurm_system.sh"
 
-also="crun podman"
+also="crun podman libprotobuf-c1"
 ours=gpreempt-oci-hook
 slurm_system "$@"
 slurm_conf "SlurmctldHost=node(127.0.0.1)" "NodeName=node NodeAddr=127.0.0.1 CPUs=2 State=UNKNOWN" \
