@@ -16,6 +16,24 @@ build_ctl()
 	make -s -C "$TOP/tools/gpreemptctl" O="$1" CFLAGS="$flags -Werror"
 }
 
+# What machine.c stands before, for the linker
+# shellcheck disable=SC2034 # of who sources this
+wrap=$(printf -- '-Wl,--wrap=%s ' open fopen opendir scandir access readlink ioctl)
+
+# build_machine [FLAG...]: the made-up machine, $scratch/machine.o
+build_machine()
+{
+	gcc "$@" -D_GNU_SOURCE -I"$TOP/include/uapi" -c -o "$scratch/machine.o" "$TOP/tools/testing/gpreemptctl/machine.c"
+}
+
+# build_hook PROGRAM [FLAG...]: the OCI hook on it
+# shellcheck disable=SC2086 # words
+build_hook()
+{
+	gcc "${@:2}" -I"$TOP/include/uapi" -I"$TOP/lib" -I"$TOP/integrations/common" -o "$1" "$scratch/machine.o" \
+		"$TOP/integrations/oci/gpreempt-oci.c" "$TOP"/integrations/common/*.c "$TOP"/lib/{gpreempt,parse}.c $wrap -ljson-c
+}
+
 # status WANTED PROGRAM ARGUMENTS: the exit status; messages in $err
 status()
 {

@@ -7,26 +7,19 @@
 # Builds into $BUILD/gpreemptctl-shares.
 . "$(dirname "$0")/lib.sh"
 
-here=$TOP/tools/testing/gpreemptctl
 built=$BUILD/gpreemptctl-shares
 export MACHINE=$scratch/machine
 top=$MACHINE/sys/fs/cgroup
 sanitizers="-g -O1 -Wall -Wextra -Werror -fsanitize=address,undefined -fno-sanitize-recover=all"
-wrapped="open fopen opendir scandir access readlink ioctl"
 conf=$scratch/gpreempt.conf
 
-# shellcheck disable=SC2046,SC2086 # words
+# shellcheck disable=SC2086 # words
 builds_without_warnings()
 {
-	local wrap
-
-	wrap=$(printf -- '-Wl,--wrap=%s ' $wrapped)
 	build_ctl "$built" sanitized
-	mkdir -p "$built/fakes"
-	gcc $sanitizers -D_GNU_SOURCE -I"$TOP/include/uapi" -c -o "$built/fakes/machine.o" "$here/machine.c"
-	gcc $sanitizers -o "$built/ctl" "$built"/fakes/*.o "$built"/*.o $wrap -ljson-c -lncurses -ltinfo -lsmartcols
-	gcc $sanitizers -I"$TOP/include/uapi" -I"$TOP/lib" -I"$TOP/integrations/common" -o "$built/hook" "$built"/fakes/*.o \
-		"$TOP/integrations/oci/gpreempt-oci.c" "$TOP"/integrations/common/*.c "$TOP/lib/gpreempt.c" "$TOP/lib/parse.c" $wrap -ljson-c
+	build_machine $sanitizers
+	gcc $sanitizers -o "$built/ctl" "$scratch/machine.o" "$built"/*.o $wrap -ljson-c -lncurses -ltinfo -lsmartcols
+	build_hook "$built/hook" $sanitizers
 }
 
 ctl()

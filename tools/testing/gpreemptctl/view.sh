@@ -11,7 +11,6 @@ here=$TOP/tools/testing/gpreemptctl
 built=$BUILD/gpreemptctl-view
 export MACHINE=$scratch/machine
 sanitizers="-g -O1 -Wall -Wextra -Werror -fsanitize=address,undefined -fno-sanitize-recover=all"
-wrapped="open fopen opendir scandir access readlink ioctl"
 
 id=4f2a0123456789abcdef0123456789abcdef0123456789abcdef0123456789ab
 other=00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff
@@ -19,13 +18,13 @@ uid=1b4e28ba-2fa1-11d2-883f-0016d3cca427
 slice_uid=1b4e28ba_2fa1_11d2_883f_0016d3cca427
 static_uid=9f86d081884c7d659a2feaa0c55ad015
 
-# shellcheck disable=SC2046,SC2086 # words
+# shellcheck disable=SC2086 # words
 builds_without_warnings()
 {
 	build_ctl "$built" sanitized
 	gcc $sanitizers -D_GNU_SOURCE -I"$TOP/tools/gpreemptctl" -o "$built/origins" "$here/origins.c" "$TOP/tools/gpreemptctl/origin.c"
-	gcc $sanitizers -D_GNU_SOURCE -I"$TOP/include/uapi" -o "$built/view" "$here/machine.c" "$built"/*.o \
-		$(printf -- '-Wl,--wrap=%s ' $wrapped) -ljson-c -lncurses -ltinfo -lsmartcols
+	build_machine $sanitizers
+	gcc $sanitizers -o "$built/view" "$scratch/machine.o" "$built"/*.o $wrap -ljson-c -lncurses -ltinfo -lsmartcols
 	gcc -O2 -Wall -Wextra -Werror -o "$built/terminal" "$here/terminal.c" -lutil
 }
 
@@ -1462,12 +1461,9 @@ step()
 
 a_step_notes_what_it_has_used()
 {
-	local node wrap
+	local node
 
 	echo '#include <slurm/spank.h>' | gcc -E - >/dev/null 2>&1 || skip "libslurm-dev is not installed"
-	wrap=$(printf -- '-Wl,--wrap=%s ' $wrapped)
-	# shellcheck disable=SC2086 # words
-	gcc $sanitizers -D_GNU_SOURCE -I"$TOP/include/uapi" -c -o "$scratch/machine.o" "$here/machine.c"
 	# shellcheck disable=SC2086 # words
 	gcc $sanitizers -I"$TOP/include/uapi" -I"$TOP/lib" -I"$TOP/integrations/common" -o "$built/step" "$scratch/machine.o" \
 		"$TOP/tools/testing/integrations/step.c" "$TOP"/integrations/slurm/*.c "$TOP"/integrations/common/*.c "$TOP"/lib/{gpreempt,parse}.c $wrap -ljson-c

@@ -16,17 +16,14 @@ export MACHINE=$scratch/machine
 top=$MACHINE/sys/fs/cgroup
 sanitizers="-g -O1 -Werror -fsanitize=address,undefined -fno-sanitize-recover=all"
 
-# shellcheck disable=SC2046,SC2086 # words
 builds_without_warnings()
 {
 	command -v protoc-c >/dev/null || skip "protobuf-c-compiler is not installed"
 	rm -rf "$built"
 	make -s -C "$TOP/integrations" O="$built" PREFIX="$prefix" CFLAGS="$sanitizers" nri
 	mkdir -p "${hook%/*}"
-	gcc -D_GNU_SOURCE -I"$TOP/include/uapi" -c -o "$built/machine.o" "$TOP/tools/testing/gpreemptctl/machine.c"
-	gcc -I"$TOP/include/uapi" -I"$TOP/lib" -I"$TOP/integrations/common" -o "$hook" "$built/machine.o" \
-		"$TOP/integrations/oci/gpreempt-oci.c" "$TOP"/integrations/common/*.c \
-		"$TOP/lib/gpreempt.c" "$TOP/lib/parse.c" $(printf -- '-Wl,--wrap=%s ' open fopen opendir scandir access readlink ioctl) -ljson-c
+	build_machine
+	build_hook "$hook"
 }
 
 # runtime SOCKET ARGUMENTS...: of the plugin; lines of the runtime are on stdin, what it saw is in
@@ -86,7 +83,7 @@ containers_outrank_pods()
 	is "answer" "$(saw 4)" "$(hooked '"kfd-gpreempt/job": "leave", "kfd-gpreempt/priority": "batch"')"
 }
 
-# One that is longer than what the other side reads at once
+# The answer takes more than one frame.
 long_annotations_come_whole()
 {
 	local long

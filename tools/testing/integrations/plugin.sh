@@ -22,15 +22,12 @@ no_module="this node has no amdgpu with kfd_gpreempt"
 # shellcheck disable=SC2086 # words
 builds_for_each_slurm()
 {
-	local wrap
-
 	echo '#include <slurm/spank.h>' | gcc -E - >/dev/null 2>&1 || skip "libslurm-dev is not installed"
-	wrap=$(printf -- '-Wl,--wrap=%s ' open fopen opendir scandir access readlink ioctl)
 	mkdir -p "$built"
-	gcc $sanitizers -D_GNU_SOURCE -I"$TOP/include/uapi" -c -o "$built/machine.o" "$TOP/tools/testing/gpreemptctl/machine.c"
-	gcc $sanitizers $includes -o "$built/installed" "$built/machine.o" "$here/step.c" $sources $wrap -ljson-c
-	gcc -O1 -D_GNU_SOURCE -I"$TOP/include/uapi" -c -o "$built/plain.o" "$TOP/tools/testing/gpreemptctl/machine.c"
-	gcc -O1 -Wall -Wextra -Werror -I"$here/slurm26" $includes -o "$built/slurm26" "$built/plain.o" "$here/step.c" $sources $wrap -ljson-c
+	build_machine $sanitizers
+	gcc $sanitizers $includes -o "$built/installed" "$scratch/machine.o" "$here/step.c" $sources $wrap -ljson-c
+	build_machine -O1
+	gcc -O1 -Wall -Wextra -Werror -I"$here/slurm26" $includes -o "$built/slurm26" "$scratch/machine.o" "$here/step.c" $sources $wrap -ljson-c
 }
 
 # machine [PATH]: one whose task is in this cgroup
