@@ -17,6 +17,7 @@ nothing failed and something passed. Lines `#: TEXT` of a suite are printed too.
 lists what SUITE runs in its own guest.
 
 --layer runs the suites that a change of a folder of kfd_gpreempt/ needs, as the table's lines `layer` say.
+With --gpu, --gpus or --kernel these are the ones of them that such a run has.
 
 --all runs those that say `extended` or `package` too, --package only those that say `package`.
 
@@ -192,7 +193,7 @@ def read_table():
     return rows, budgets, layers
 
 
-def select(rows, opts, kernel):
+def select(rows, layers, opts, kernel):
     """The rows that are to run, in the table's order."""
     known = [row for row in rows.values() if row.fits_kernel(kernel)]
     if opts.kernel:
@@ -202,6 +203,10 @@ def select(rows, opts, kernel):
             if word not in [row.name for row in known]:
                 die(f"no suite named {word}; there are: {', '.join(row.name for row in known)}")
         return [row for row in known if row.name in opts.suite or row.when.get("extended") in opts.suite]
+    if opts.layer:
+        if opts.layer not in layers:
+            die(f"no layer named {opts.layer}; there are: {', '.join(layers)}")
+        return [row for row in known if row.name in layers[opts.layer] and row.fits(opts)]
     if opts.inside:
         return [row for row in known if row.when.get(kernel) == opts.inside]
     if kernel:
@@ -572,14 +577,10 @@ def main():
     own_kernel = "debug" if opts.debug else "kcsan" if opts.kcsan else None
     if opts.inside and not (opts.list and own_kernel):
         die("--in goes with --list, and with --debug or --kcsan")
+    if opts.layer and (opts.suite or opts.all or opts.package or opts.full):
+        die("--layer says which suites run: it goes with neither SUITE nor --all nor --package nor --full")
     table, budgets, layers = read_table()
-    if opts.layer:
-        if opts.suite or opts.all or opts.package or opts.full:
-            die("--layer says which suites run: it goes with neither SUITE nor --all nor --package nor --full")
-        if opts.layer not in layers:
-            die(f"no layer named {opts.layer}; there are: {', '.join(layers)}")
-        opts.suite = layers[opts.layer]
-    rows = select(table, opts, own_kernel)
+    rows = select(table, layers, opts, own_kernel)
     if opts.list:
         for row in rows:
             say(f"{row.name}\t{row.shell_command()}")
@@ -612,7 +613,7 @@ def main():
         totals["passed"] += s.count("pass")
         totals["failed"] += s.failed()
         totals["skipped"] += s.count("skip")
-    part = opts.suite or opts.gpu or opts.gpus or opts.kernel or opts.package or own_kernel
+    part = opts.suite or opts.layer or opts.gpu or opts.gpus or opts.kernel or opts.package or own_kernel
     sums = [] if part else sum_up_budgets(suites, budgets)
     for s in suites:
         for name, status, _ in s.results:

@@ -549,6 +549,8 @@ a_layer_runs_what_a_change_of_it_needs()
 	echo 'layer core two three' >>"$table"
 	check --layer core
 	totals 0 2 0 0 && ! grep -q '^one' "$scratch/log" || return 1
+	"$TOP/tools/testing/check.py" --layer core --kernel 7.3 --list >"$scratch/log" || return 1
+	grep -q '^preempt' "$scratch/log" && ! grep -q '^policy' "$scratch/log" || return 1
 	check --layer wake
 	[ "$status" = 2 ] && grep -qx 'check: no layer named wake; there are: core' "$scratch/log" || return 1
 	echo 'layer wake four' >>"$table"
