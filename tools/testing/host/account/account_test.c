@@ -88,8 +88,8 @@ static u32 drawn(u32 below)
 }
 
 /*
- * For so long each of them has work now and then: kernels of 8 to 72 ms. Shorter ones are a matter of chance in so short a time; account/policy/account_test.c
- * has them.
+ * For so long each of them has work now and then: kernels of 8 to 72 ms. Shorter ones are a matter
+ * of chance in so short a time; account/policy/account_test.c has them.
  */
 static void all_work_for(u64 ns)
 {

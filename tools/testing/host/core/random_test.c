@@ -2,7 +2,8 @@
 /*
  * random_test.c - random programs and random trouble around the core, and what must hold all the same
  *
- * Each seed is one device. SEED and COUNT as in core/policy/random_nodes_test.c. What holds at every moment is looked after by fake_amdkfd.c; here is what holds over time.
+ * Each seed is one device; SEED and COUNT are as in core/policy/random_nodes_test.c. fake_amdkfd.c
+ * checks what holds at every moment, and the tests here what holds over time.
  */
 #include "fake_amdkfd.h"
 #include "tap.h"
